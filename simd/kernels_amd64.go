@@ -1,0 +1,17 @@
+//go:build !purego
+
+package simd
+
+// TODO kernels
+
+var built []Level
+
+func dot(a, b []float32) float32                      { return dotGeneric(a, b) }
+func dotRows(dst, q, rows []float32)                  { dotRowsGeneric(dst, q, rows) }
+func add(dst, src []float32)                          { addGeneric(dst, src) }
+func gelu(x []float32)                                { geluGeneric(x) }
+func softmax(x []float32, scale float32)              { softmaxGeneric(x, scale) }
+func layerNorm(x, gamma, beta []float32, eps float32) { layerNormGeneric(x, gamma, beta, eps) }
+func mulTile(_ Level, y []float32, ystride int, x []float32, xstride, rows int, panel []float32, k int, bias []float32) {
+	mulTileGeneric(y, ystride, x, xstride, rows, panel, k, bias)
+}

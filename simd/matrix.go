@@ -1,0 +1,209 @@
+package simd
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// Matrix is the right-hand side B [K×N] of a product, packed for the level in force when it was packed: columns in
+// panels as wide as the level's kernel, each panel row by row, the last one filled up with zeros, so that a kernel
+// reads memory once and in order.
+//
+// The zero Matrix is empty [0×0]. Packing again replaces the contents and reuses the memory, so that one Matrix can
+// serve as scratch for the keys and values of attention. Any number of goroutines may Mul with the same Matrix while
+// none packs it.
+type Matrix struct {
+	k, n  int
+	level Level
+	buf   []float32 // owns the memory
+	data  []float32 // [panels × k × cols], from a 64-byte border within buf
+}
+
+// maxRows × maxCols bounds the block of every level's mulTile.
+const (
+	maxRows = 8
+	maxCols = 16
+)
+
+// tile is the size of the block of results that mulTile computes at most: rows of x, columns of B.
+func (l Level) tile() (rows, cols int) {
+	switch l {
+	case AVX2:
+		return 6, 16
+	case NEON:
+		return 8, 8
+	}
+	return 2, 4
+}
+
+// PackTransposed makes the Matrix B [k×n] = wᵀ, where w has n rows of k values and row i begins at w[i*stride]: the
+// weight [out×in] of a linear layer as checkpoints store it, or the keys of one attention head.
+func (m *Matrix) PackTransposed(w []float32, n, k, stride int) {
+	checkRows("PackTransposed", "w", len(w), n, k, stride)
+	m.reset(k, n)
+	_, cols := m.level.tile()
+	for j := 0; j < n && k > 0; j++ {
+		panel := m.data[j/cols*cols*k:][:cols*k]
+		at := j % cols
+		for _, v := range w[j*stride:][:k] {
+			panel[at] = v
+			at += cols
+		}
+	}
+}
+
+// Pack makes the Matrix B [k×n] = w, where w has k rows of n values and row i begins at w[i*stride]: the values of one
+// attention head.
+func (m *Matrix) Pack(w []float32, k, n, stride int) {
+	checkRows("Pack", "w", len(w), k, n, stride)
+	m.reset(k, n)
+	_, cols := m.level.tile()
+	for j := 0; j < n && k > 0; j += cols {
+		panel := m.data[j*k:][:cols*k]
+		width := min(cols, n-j)
+		for i := range k {
+			copy(panel[i*cols:], w[i*stride+j:][:width])
+		}
+	}
+}
+
+// reset makes m a k×n Matrix of the level in force. All of it is to be written, except the filling of the last panel.
+func (m *Matrix) reset(k, n int) {
+	m.k, m.n, m.level = k, n, active
+	_, cols := m.level.tile()
+	panels := (n + cols - 1) / cols
+	size := panels * cols * k
+	const align = 16 // float32 values in 64 bytes, a cache line
+	if cap(m.buf) < size+align-1 {
+		m.buf = make([]float32, size+align-1)
+	}
+	m.buf = m.buf[:cap(m.buf)]
+	skip := 0
+	if over := uintptr(unsafe.Pointer(unsafe.SliceData(m.buf))) / 4 % align; over != 0 {
+		skip = align - int(over)
+	}
+	m.data = m.buf[skip:][:size]
+	if n%cols != 0 {
+		clear(m.data[(panels-1)*cols*k:])
+	}
+}
+
+// Mul computes y = x·B, plus bias when it is not nil: y[r*ystride+j] = Σ x[r*xstride+i]*B[i,j] + bias[j] for r < rows,
+// i < K, j < N. Only those values of y are written. y must not overlap x or bias. It panics when a slice is too short.
+//
+// The order in which a sum is taken, and so its last bits, may depend on rows.
+func (m *Matrix) Mul(y []float32, ystride int, x []float32, xstride, rows int, bias []float32) {
+	checkRows("Mul", "x", len(x), rows, m.k, xstride)
+	checkRows("Mul", "y", len(y), rows, m.n, ystride)
+	if bias != nil && len(bias) < m.n {
+		panic(fmt.Sprintf("simd: Mul with %d biases for %d columns", len(bias), m.n))
+	}
+	if rows > 1 && ystride < m.n {
+		panic(fmt.Sprintf("simd: Mul into rows of %d values every %d", m.n, ystride))
+	}
+	if rows == 0 || m.n == 0 {
+		return
+	}
+	if m.k == 0 {
+		m.mulNothing(y, ystride, rows, bias)
+		return
+	}
+	_, cols := m.level.tile()
+	for j := 0; j < m.n; j += cols {
+		panel := m.data[j*m.k:][:cols*m.k]
+		width := min(cols, m.n-j)
+		var part []float32
+		if bias != nil {
+			part = bias[j:][:width]
+		}
+		if width < cols {
+			m.mulNarrow(y[j:], ystride, x, xstride, rows, panel, part, width)
+		} else {
+			m.mulPanel(y[j:], ystride, x, xstride, rows, panel, part)
+		}
+	}
+}
+
+// mulPanel multiplies all rows of x with one whole panel, in blocks of nearly even height: 8 rows are 4+4, not 6+2,
+// because a low block keeps fewer multipliers busy.
+func (m *Matrix) mulPanel(y []float32, ystride int, x []float32, xstride, rows int, panel, bias []float32) {
+	most, _ := m.level.tile()
+	for blocks := (rows + most - 1) / most; blocks > 0; blocks-- {
+		height := (rows + blocks - 1) / blocks
+		mulTile(m.level, y, ystride, x, xstride, height, panel, m.k, bias)
+		if rows -= height; rows > 0 {
+			y, x = y[height*ystride:], x[height*xstride:]
+		}
+	}
+}
+
+// mulNarrow is mulPanel for the last panel when only width of its columns exist: each block is computed whole, beside y.
+func (m *Matrix) mulNarrow(y []float32, ystride int, x []float32, xstride, rows int, panel, bias []float32, width int) {
+	most, cols := m.level.tile()
+	var wideBias [maxCols]float32
+	if bias != nil {
+		copy(wideBias[:], bias)
+		bias = wideBias[:cols]
+	}
+	var block [maxRows * maxCols]float32
+	for r := 0; r < rows; r += most {
+		height := min(most, rows-r)
+		mulTile(m.level, block[:], cols, x[r*xstride:], xstride, height, panel, m.k, bias)
+		for i := range height {
+			copy(y[(r+i)*ystride:][:width], block[i*cols:])
+		}
+	}
+}
+
+// mulNothing is Mul for K = 0.
+func (m *Matrix) mulNothing(y []float32, ystride, rows int, bias []float32) {
+	for r := range rows {
+		row := y[r*ystride:][:m.n]
+		clear(row)
+		copy(row, bias)
+	}
+}
+
+// checkRows panics unless a slice of that length holds rows of width values, one every stride.
+func checkRows(function, name string, length, rows, width, stride int) {
+	if rows < 0 || width < 0 || stride < 0 {
+		panic(fmt.Sprintf("simd: %s with negative size: %d rows of %d values every %d", function, rows, width, stride))
+	}
+	if rows > 0 && width > 0 && (rows-1)*stride+width > length {
+		panic(fmt.Sprintf("simd: %s needs %d rows of %d values every %d, but %s has %d values", function, rows, width, stride, name, length))
+	}
+}
+
+// mulTileGeneric computes rows × cols results: y[r*ystride+c] = Σ x[r*xstride+i]*panel[i*cols+c] + bias[c], where rows
+// and cols are at most (rows) and exactly (cols) those of the level's tile, k is positive, panel holds k*cols values,
+// and bias is nil or holds cols values. The kernels of mulTile do the same for their tile.
+func mulTileGeneric(y []float32, ystride int, x []float32, xstride, rows int, panel []float32, k int, bias []float32) {
+	var b0, b1, b2, b3 float32
+	if bias != nil {
+		b0, b1, b2, b3 = bias[0], bias[1], bias[2], bias[3]
+	}
+	upper := x[:k]
+	lower := upper
+	if rows == 2 {
+		lower = x[xstride:][:k]
+	}
+	s0, s1, s2, s3 := b0, b1, b2, b3
+	t0, t1, t2, t3 := b0, b1, b2, b3
+	for i, u := range upper {
+		p := panel[i*4:][:4]
+		v := lower[i]
+		s0 += float32(u * p[0])
+		s1 += float32(u * p[1])
+		s2 += float32(u * p[2])
+		s3 += float32(u * p[3])
+		t0 += float32(v * p[0])
+		t1 += float32(v * p[1])
+		t2 += float32(v * p[2])
+		t3 += float32(v * p[3])
+	}
+	y[0], y[1], y[2], y[3] = s0, s1, s2, s3
+	if rows == 2 {
+		y = y[ystride:][:4]
+		y[0], y[1], y[2], y[3] = t0, t1, t2, t3
+	}
+}
