@@ -1,6 +1,7 @@
 package note
 
 import (
+	"iter"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -63,32 +64,44 @@ func brokenPrefix(s string) int {
 	return n
 }
 
-// Match looks for the form of a file's bytes whose Hash is the stored one: the
-// text as it is, without byte order mark, with CRLF or with LF line ends. Git,
-// sync tools and editors change these without changing a word, so they do not
-// make a note stale. The text returned is the one the plugin saw: rebuild embed
-// inputs from it. When nothing matches, text is Decode(raw) and ok is false.
-func Match(raw, hash string) (text string, ok bool) {
+// Variants yields the forms of a file's bytes under which the plugin may have
+// hashed it, each once: the text as it is, without byte order mark, with CRLF
+// or with LF line ends. Git, sync tools and editors change these without
+// changing a word, so they do not make a note stale (format section 5.2).
+func Variants(raw string) iter.Seq[string] {
 	decoded := Decode(raw)
 	bases := []string{decoded}
 	if bare, found := strings.CutPrefix(decoded, bom); found {
 		bases = append(bases, bare)
 	}
-	for _, base := range bases {
-		if Hash(base) == hash {
-			return base, true
+	return func(yield func(string) bool) {
+		for _, base := range bases {
+			if !yield(base) {
+				return
+			}
 		}
-	}
-	for _, base := range bases {
-		lf := strings.ReplaceAll(base, "\r\n", "\n")
-		crlf := strings.ReplaceAll(lf, "\n", "\r\n")
-		for _, variant := range []string{crlf, lf} {
-			if variant != base && Hash(variant) == hash {
-				return variant, true
+		for _, base := range bases {
+			lf := strings.ReplaceAll(base, "\r\n", "\n")
+			crlf := strings.ReplaceAll(lf, "\n", "\r\n")
+			for _, variant := range []string{crlf, lf} {
+				if variant != base && !yield(variant) {
+					return
+				}
 			}
 		}
 	}
-	return decoded, false
+}
+
+// Match looks for the variant of a file's bytes whose Hash is the stored one.
+// The text returned is the one the plugin saw: rebuild embed inputs from it.
+// When nothing matches, text is Decode(raw) and ok is false.
+func Match(raw, hash string) (text string, ok bool) {
+	for variant := range Variants(raw) {
+		if Hash(variant) == hash {
+			return variant, true
+		}
+	}
+	return Decode(raw), false
 }
 
 // Len16 returns the length of s in UTF-16 units, the plugin's measure of text.
