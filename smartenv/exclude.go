@@ -1,0 +1,96 @@
+package smartenv
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// builtInExclusions are globs of paths the plugin never indexes.
+var builtInExclusions = []string{".**", "**/.**", "**/.*/**", "**/*.ajson", ".smart-env/**"}
+
+// exclusionGlobs turns the three kinds of exclusions of the settings into globs
+// anchored at the vault's root (format section 10): a file entry excludes every
+// path that begins with it, a folder entry all below it, a .gitignore line what
+// it matches as a glob.
+func exclusionGlobs(files, folders, gitignore []string) []string {
+	globs := slices.Clone(builtInExclusions)
+	add := func(entry, glob string) {
+		if strings.Trim(entry, `/*\`) != "" && !slices.Contains(globs, glob) {
+			globs = append(globs, glob)
+		}
+	}
+	for _, entry := range files {
+		add(entry, entry+"**")
+	}
+	for _, entry := range folders {
+		glob := entry
+		if !strings.HasSuffix(entry, "/**") {
+			glob = entry + "/**"
+		}
+		add(entry, glob)
+	}
+	for _, entry := range gitignore {
+		add(entry, entry)
+	}
+	return globs
+}
+
+// excluder returns a function that says whether a path matches one of the globs.
+// The plugin also excludes every path with a "#"; that rule is left out, since a
+// path that has a record was indexed.
+func excluder(globs []string) func(path string) bool {
+	var matchers []*regexp.Regexp
+	for _, glob := range globs {
+		matchers = append(matchers, compileGlob(glob))
+	}
+	return func(path string) bool {
+		return slices.ContainsFunc(matchers, func(m *regexp.Regexp) bool { return m.MatchString(path) })
+	}
+}
+
+// compileGlob translates a glob: ** is anything, * anything without a slash, ?
+// one character but a slash, [..] a class, {a,b} a choice. What makes no valid
+// pattern is taken literally.
+func compileGlob(glob string) *regexp.Regexp {
+	m, err := regexp.Compile(`(?s)\A` + globPattern(glob) + `\z`)
+	if err != nil {
+		m = regexp.MustCompile(`\A` + regexp.QuoteMeta(glob) + `\z`)
+	}
+	return m
+}
+
+func globPattern(glob string) string {
+	var b strings.Builder
+	choices := 0
+	for i := 0; i < len(glob); i++ {
+		switch c := glob[i]; {
+		case strings.HasPrefix(glob[i:], "**"):
+			b.WriteString(".*")
+			i++
+		case c == '*':
+			b.WriteString("[^/]*")
+		case c == '?':
+			b.WriteString("[^/]")
+		case c == '[' && strings.IndexByte(glob[i+1:], ']') > 0:
+			end := i + 1 + strings.IndexByte(glob[i+1:], ']')
+			class := glob[i+1 : end]
+			if strings.HasPrefix(class, "!") {
+				class = "^" + class[1:]
+			}
+			b.WriteString("[" + strings.ReplaceAll(class, `\`, `\\`) + "]")
+			i = end
+		case c == '{' && strings.IndexByte(glob[i:], '}') > 0:
+			b.WriteString("(?:")
+			choices++
+		case c == '}' && choices > 0:
+			b.WriteString(")")
+			choices--
+		case c == ',' && choices > 0:
+			b.WriteString("|")
+		default:
+			b.WriteString(regexp.QuoteMeta(glob[i : i+1]))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,106 @@
+package smartenv
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"smart-connections-mcp/smartenv/note"
+)
+
+// Options change how an Index reads. The zero value is right for most.
+type Options struct {
+	Model   string        // the model key that must be the vault's (SMART_EMBED_MODEL); "" = the vault's own
+	Recheck time.Duration // how old a look at the files may be; 0 = 2 s
+	Log     *slog.Logger  // nil = none
+}
+
+// An Index is the plugin's index of one vault. It is safe for concurrent use and
+// has no goroutine of its own: whoever asks first does the reading.
+type Index struct {
+	recheck time.Duration
+	log     *slog.Logger
+
+	turn    chan struct{} // held while loading
+	loader  *loader       // used by the holder of turn
+	current atomic.Pointer[state]
+}
+
+// A state is a snapshot with what tells whether it is still the newest.
+type state struct {
+	snap      *Snapshot
+	signature string
+	checked   time.Time
+}
+
+// Open returns the index of a vault. Nothing is read before the first Snapshot.
+func Open(v *note.Vault, o Options) *Index {
+	x := &Index{recheck: o.Recheck, log: o.Log, turn: make(chan struct{}, 1), loader: newLoader(v, o.Model)}
+	if x.recheck <= 0 {
+		x.recheck = 2 * time.Second
+	}
+	if x.log == nil {
+		x.log = slog.New(slog.DiscardHandler)
+	}
+	return x
+}
+
+// Snapshot returns the index as it is on disk, give or take Options.Recheck. The
+// first call reads it; calls meanwhile wait for that one. Later calls look
+// whether the files changed and read what did; calls meanwhile get the snapshot
+// before. When a reload cannot succeed the snapshot before is returned, with
+// Behind set. An error means that there is nothing to answer with: a
+// *GenerationError when the vault has no packed index, the context's error when
+// it ended.
+func (x *Index) Snapshot(ctx context.Context) (*Snapshot, error) {
+	cur := x.current.Load()
+	if cur != nil && time.Since(cur.checked) < x.recheck {
+		return cur.snap, nil
+	}
+	if cur != nil {
+		select {
+		case x.turn <- struct{}{}:
+		default:
+			return cur.snap, nil // another call is at it
+		}
+	} else {
+		select {
+		case x.turn <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	defer func() { <-x.turn }()
+	if cur = x.current.Load(); cur != nil && time.Since(cur.checked) < x.recheck {
+		return cur.snap, nil
+	}
+	return x.refresh(ctx, cur)
+}
+
+// refresh loads the index unless its files are those of cur, the state before.
+func (x *Index) refresh(ctx context.Context, cur *state) (*Snapshot, error) {
+	if cur != nil && cur.snap.Behind == "" {
+		if files, err := list(x.loader.dir); err == nil && files.signature == cur.signature {
+			x.current.Store(&state{snap: cur.snap, signature: cur.signature, checked: time.Now()})
+			return cur.snap, nil
+		}
+	}
+	start := time.Now()
+	snap, signature, err := x.loader.load(ctx, cur != nil)
+	switch {
+	case err == nil:
+		x.log.Info("index loaded", "took", time.Since(start), "notes", len(snap.Notes.Items), "blocks", len(snap.Blocks.Items))
+		x.current.Store(&state{snap: snap, signature: signature, checked: time.Now()})
+		return snap, nil
+	case cur == nil || errors.Is(err, ctx.Err()) && ctx.Err() != nil:
+		return nil, err
+	}
+	x.log.Warn("index not reloaded", "err", err)
+	older := *cur.snap
+	older.Behind = "the index on disk could not be read (" + err.Error() + "); the state of " +
+		older.LoadedAt.Format(time.DateTime) + " is used until it can"
+	x.current.Store(&state{snap: &older, signature: cur.signature, checked: time.Now()})
+	return &older, nil
+}

@@ -1,0 +1,330 @@
+package smartenv
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"unicode/utf8"
+)
+
+// maxDepth is how deeply arrays and objects may nest; encoding/json has the
+// same bound.
+const maxDepth = 10000
+
+// A scanner walks one JSON text from front to back without building a tree.
+// It accepts exactly what encoding/json accepts. Reading methods are tolerant
+// of types: a value of another type than the one asked for is skipped and the
+// zero value comes back, because one odd field must not cost a whole record.
+// Only a syntax error stops it: bad is set and every later call does nothing.
+type scanner struct {
+	text  []byte
+	pos   int
+	depth int
+	bad   bool
+}
+
+// validJSON says whether text is exactly one JSON value, blanks around allowed.
+func validJSON(text []byte) bool {
+	s := scanner{text: text}
+	s.skip()
+	s.blanks()
+	return !s.bad && s.pos == len(s.text)
+}
+
+// blanks moves to the next byte that is not JSON white space.
+func (s *scanner) blanks() {
+	for s.pos < len(s.text) {
+		switch s.text[s.pos] {
+		case ' ', '\t', '\n', '\r':
+			s.pos++
+		default:
+			return
+		}
+	}
+}
+
+// peek returns the first byte of the next token, 0 at the end.
+func (s *scanner) peek() byte {
+	s.blanks()
+	if s.bad || s.pos >= len(s.text) {
+		return 0
+	}
+	return s.text[s.pos]
+}
+
+// take consumes c when it is the next token and says whether it was.
+func (s *scanner) take(c byte) bool {
+	if s.peek() != c {
+		return false
+	}
+	s.pos++
+	return true
+}
+
+func (s *scanner) fail() { s.bad = true }
+
+// skip passes over one value of any type.
+func (s *scanner) skip() {
+	switch c := s.peek(); {
+	case c == '{':
+		s.members(func([]byte) { s.skip() })
+	case c == '[':
+		s.elements(s.skip)
+	case c == '"':
+		s.quoted()
+	case c == '-' || '0' <= c && c <= '9':
+		s.number()
+	case c == 't':
+		s.literal("true")
+	case c == 'f':
+		s.literal("false")
+	case c == 'n':
+		s.literal("null")
+	default:
+		s.fail()
+	}
+}
+
+// raw passes over one value and returns its text.
+func (s *scanner) raw() []byte {
+	s.blanks()
+	start := s.pos
+	s.skip()
+	return s.text[start:s.pos]
+}
+
+// members calls field once for every member of an object; field must consume
+// the value. A value that is no object is skipped.
+func (s *scanner) members(field func(name []byte)) {
+	if s.peek() != '{' {
+		s.skip()
+		return
+	}
+	s.pos++
+	s.nest(func() {
+		if s.take('}') {
+			return
+		}
+		for !s.bad {
+			name := s.name()
+			if !s.take(':') {
+				s.fail()
+				return
+			}
+			field(name)
+			if s.take('}') {
+				return
+			}
+			if !s.take(',') {
+				s.fail()
+			}
+		}
+	})
+}
+
+// elements calls elem once for every element of an array; elem must consume
+// it. A value that is no array is skipped.
+func (s *scanner) elements(elem func()) {
+	if s.peek() != '[' {
+		s.skip()
+		return
+	}
+	s.pos++
+	s.nest(func() {
+		if s.take(']') {
+			return
+		}
+		for !s.bad {
+			elem()
+			if s.take(']') {
+				return
+			}
+			if !s.take(',') {
+				s.fail()
+			}
+		}
+	})
+}
+
+// nest runs body one level deeper.
+func (s *scanner) nest(body func()) {
+	s.depth++
+	if s.depth > maxDepth {
+		s.fail()
+		return
+	}
+	body()
+	s.depth--
+}
+
+// name reads a member's name, unquoted.
+func (s *scanner) name() []byte {
+	if s.peek() != '"' {
+		s.fail()
+		return nil
+	}
+	quoted := s.quoted()
+	if s.bad {
+		return nil
+	}
+	if inner := quoted[1 : len(quoted)-1]; bytes.IndexByte(inner, '\\') < 0 {
+		return inner
+	}
+	return []byte(unquote(quoted))
+}
+
+// quoted passes over a string and returns it with its quotes.
+func (s *scanner) quoted() []byte {
+	start := s.pos
+	for i := s.pos + 1; i < len(s.text); i++ {
+		switch c := s.text[i]; {
+		case c == '"':
+			s.pos = i + 1
+			return s.text[start:s.pos]
+		case c < ' ':
+			s.fail()
+			return nil
+		case c == '\\':
+			i++
+			if !s.escape(i) {
+				s.fail()
+				return nil
+			}
+		}
+	}
+	s.fail()
+	return nil
+}
+
+// escape checks the escape sequence whose letter stands at i.
+func (s *scanner) escape(i int) bool {
+	if i >= len(s.text) {
+		return false
+	}
+	switch s.text[i] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return true
+	case 'u':
+		if i+4 >= len(s.text) {
+			return false
+		}
+		for _, c := range s.text[i+1 : i+5] {
+			if !('0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F') {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// number passes over a number and returns its text.
+func (s *scanner) number() []byte {
+	start := s.pos
+	digits := func() bool {
+		from := s.pos
+		for s.pos < len(s.text) && '0' <= s.text[s.pos] && s.text[s.pos] <= '9' {
+			s.pos++
+		}
+		return s.pos > from
+	}
+	has := func(set string) bool {
+		if s.pos < len(s.text) && bytes.IndexByte([]byte(set), s.text[s.pos]) >= 0 {
+			s.pos++
+			return true
+		}
+		return false
+	}
+	has("-")
+	ok := has("0") || digits()
+	if ok && has(".") {
+		ok = digits()
+	}
+	if ok && has("eE") {
+		has("+-")
+		ok = digits()
+	}
+	if !ok {
+		s.fail()
+	}
+	return s.text[start:s.pos]
+}
+
+func (s *scanner) literal(word string) {
+	if !bytes.HasPrefix(s.text[s.pos:], []byte(word)) {
+		s.fail()
+		return
+	}
+	s.pos += len(word)
+}
+
+// str reads a string; "" for a value of another type.
+func (s *scanner) str() string {
+	if s.peek() != '"' {
+		s.skip()
+		return ""
+	}
+	if quoted := s.quoted(); !s.bad {
+		return unquote(quoted)
+	}
+	return ""
+}
+
+// integer reads a number that is whole; ok is false for anything else, so
+// also for "3" and for 2.5. (1e3 and 4.0 are whole, as in JavaScript.)
+func (s *scanner) integer() (n int64, ok bool) {
+	if c := s.peek(); c != '-' && (c < '0' || c > '9') {
+		s.skip()
+		return 0, false
+	}
+	return wholeNumber(string(s.number()))
+}
+
+// lenientInteger reads a whole number that may be written as a string.
+func (s *scanner) lenientInteger() (n int64, ok bool) {
+	if s.peek() == '"' {
+		return wholeNumber(s.str())
+	}
+	return s.integer()
+}
+
+// truth reads a value as JavaScript's Boolean() would see it.
+func (s *scanner) truth() bool { return !falsy(s.raw()) }
+
+func wholeNumber(text string) (n int64, ok bool) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, true
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || f != float64(int64(f)) || f > 1<<53 || f < -1<<53 {
+		return 0, false
+	}
+	return int64(f), true
+}
+
+// falsy says whether a valid JSON value counts as false in JavaScript: null,
+// false, "" and zero.
+func falsy(value []byte) bool {
+	switch text := string(bytes.TrimSpace(value)); {
+	case text == "null", text == "false", text == `""`, text == "":
+		return true
+	case text[0] == '-' || '0' <= text[0] && text[0] <= '9':
+		f, err := strconv.ParseFloat(text, 64)
+		return err == nil && f == 0
+	}
+	return false
+}
+
+// unquote returns the meaning of a valid JSON string, quotes included. Lone
+// surrogates and invalid UTF-8 become U+FFFD.
+func unquote(quoted []byte) string {
+	inner := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+		return string(inner)
+	}
+	var text string
+	if err := json.Unmarshal(quoted, &text); err != nil {
+		return ""
+	}
+	return text
+}

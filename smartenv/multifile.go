@@ -1,0 +1,148 @@
+package smartenv
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"smart-connections-mcp/smartenv/note"
+)
+
+// unitTolerance is how far a row's length may be from 1 before it is scaled.
+// The plugin's own unit vectors, also those rounded to eight decimals on the
+// way, are within 1e-6.
+const unitTolerance = 1e-5
+
+// chunkBytes is about how much of a multifile is in memory at once.
+const chunkBytes = 1 << 20
+
+// A multifile is one packed vector file: rows of float32, little-endian, without
+// a header. The file of the same name in the other collection's folder has
+// nothing to do with it.
+type multifile struct {
+	name    string // "smart_sources/mf_ccarbz"
+	path    string
+	missing bool
+	rows    int64 // whole rows at the time of info
+	torn    bool  // the size is no multiple of a row's
+	info    fs.FileInfo
+}
+
+// openMultifile examines the file of a collection. dims must be positive. That
+// there is no such file is no error: missing is set.
+func openMultifile(dir, collection, fingerprint string, dims int) (*multifile, error) {
+	m := &multifile{
+		name: collection + "/" + fingerprint,
+		path: filepath.Join(dir, collection, fingerprint),
+	}
+	info, err := statShared(m.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		m.missing = true
+		return m, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the index: %w", err)
+	}
+	stride := int64(dims) * 4
+	m.info, m.rows, m.torn = info, info.Size()/stride, info.Size()%stride != 0
+	return m, nil
+}
+
+// verify checks that the file is still the one that was read.
+func (m *multifile) verify() error {
+	if m.missing {
+		return nil
+	}
+	info, err := statShared(m.path)
+	if err != nil {
+		return &retryError{m.name + " vanished while the index was read"}
+	}
+	return unmoved(m.name, m.info, info)
+}
+
+// read copies rows of the file: row rows[i] to dst[i*dims:(i+1)*dims]. The file
+// is read once, from front to back, and closed at once.
+func (m *multifile) read(ctx context.Context, dst []float32, rows []int64, dims int) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	f, err := note.OpenShared(m.path)
+	if err != nil {
+		return &retryError{m.name + " vanished while the index was read"}
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || unmoved(m.name, m.info, info) != nil {
+		return &retryError{m.name + " was replaced while the index was read"}
+	}
+	order := make([]int, len(rows)) // places of rows, by row
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return int(rows[a] - rows[b]) })
+
+	stride := int64(dims) * 4
+	chunk := max(1, chunkBytes/stride)
+	buf := make([]byte, chunk*stride)
+	for len(order) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		first := rows[order[0]]
+		n := min(chunk, m.rows-first)
+		if _, err := f.ReadAt(buf[:n*stride], first*stride); err == io.EOF {
+			return &retryError{m.name + " shrank while it was read"}
+		} else if err != nil {
+			return fmt.Errorf("reading the index: %w", err)
+		}
+		for len(order) > 0 && rows[order[0]] < first+n {
+			i := order[0]
+			at := (rows[i] - first) * stride
+			decodeRow(dst[i*dims:(i+1)*dims], buf[at:at+stride])
+			order = order[1:]
+		}
+	}
+	return nil
+}
+
+func decodeRow(dst []float32, row []byte) {
+	for i := range dst {
+		dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(row[4*i:]))
+	}
+}
+
+// The reasons for which a row is kept out of every ranking.
+const (
+	badNaN  Reason = "nan"
+	badInf  Reason = "inf"
+	badZero Reason = "zero"
+)
+
+// repair makes a row a unit vector. bad is "" for a usable row, else the reason
+// why it has no direction.
+func repair(row []float32) (scaled bool, bad Reason) {
+	var sum float64
+	for _, v := range row {
+		sum += float64(v) * float64(v)
+	}
+	norm := math.Sqrt(sum)
+	switch {
+	case math.IsNaN(sum):
+		return false, badNaN
+	case math.IsInf(sum, 0):
+		return false, badInf
+	case norm < 1e-8: // the plugin's own bound
+		return false, badZero
+	case math.Abs(norm-1) <= unitTolerance:
+		return false, ""
+	}
+	for i, v := range row {
+		row[i] = float32(float64(v) / norm)
+	}
+	return true, ""
+}

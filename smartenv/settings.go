@@ -1,0 +1,302 @@
+package smartenv
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"smart-connections-mcp/smartenv/note"
+)
+
+// Settings are the plugin's settings that decide what it embeds. Everything is
+// read leniently: a number may be a string, anything may be missing
+// (format section 10).
+type Settings struct {
+	MinChars         int      // blocks shorter than this (UTF-16 units) are not embedded
+	NoteMinBytes     int      // notes of this many bytes or fewer get no vector of their own
+	EmbedBlocks      bool     // whether the plugin queues blocks for embedding
+	ExcludedHeadings []string // headings whose only effect is that blank lines leave the note's embed input
+
+	modelKey   string   // embedding_models.default_model_key
+	exclusions []string // globs of paths the plugin leaves out
+}
+
+func defaultSettings() Settings {
+	return Settings{
+		MinChars:     200,
+		NoteMinBytes: 200,
+		EmbedBlocks:  true,
+		exclusions:   exclusionGlobs([]string{"Untitled"}, nil, nil),
+	}
+}
+
+// errNoObject says that a settings file holds no complete JSON object.
+var errNoObject = errors.New("not a complete JSON object")
+
+// parseSettings reads smart_env.json.
+func parseSettings(data []byte) (Settings, error) {
+	data = trimBlanks(data)
+	if !validJSON(data) || data[0] != '{' {
+		return Settings{}, errNoObject
+	}
+	set := defaultSettings()
+	files, folders, ignored := csvOrList{csv: []string{"Untitled"}}, csvOrList{}, csvOrList{}
+	skipIgnored := false
+	sources := func(s *scanner) {
+		s.members(func(name []byte) {
+			switch string(name) {
+			case "min_chars":
+				readCount(s, &set.NoteMinBytes)
+			case "excluded_headings":
+				set.ExcludedHeadings = readList(s)
+			case "file_exclusions":
+				files.csv = readList(s)
+			case "file_exclusions_list":
+				files.read(s)
+			case "folder_exclusions":
+				folders.csv = readList(s)
+			case "folder_exclusions_list":
+				folders.read(s)
+			case "skip_excluding_gitignore":
+				skipIgnored = s.truth()
+			default:
+				s.skip()
+			}
+		})
+	}
+	s := &scanner{text: data}
+	s.members(func(name []byte) {
+		switch string(name) {
+		case "smart_sources":
+			sources(s)
+		case "smart_blocks":
+			readBlockSettings(s, &set)
+		case "embedding_models":
+			s.members(func(name []byte) {
+				if string(name) == "default_model_key" {
+					set.modelKey = s.str()
+					return
+				}
+				s.skip()
+			})
+		case "gitignore_exclusions":
+			ignored.read(s)
+		case "skip_excluding_gitignore":
+			skipIgnored = s.truth()
+		default:
+			s.skip()
+		}
+	})
+	if skipIgnored {
+		ignored = csvOrList{}
+	}
+	set.exclusions = exclusionGlobs(files.value(), folders.value(), ignored.value())
+	return set, nil
+}
+
+func readBlockSettings(s *scanner, set *Settings) {
+	s.members(func(name []byte) {
+		switch string(name) {
+		case "embed_blocks":
+			set.EmbedBlocks = s.truth()
+		case "min_chars":
+			readCount(s, &set.MinChars)
+		default:
+			s.skip()
+		}
+	})
+}
+
+// readCount reads a number ≥ 0 into n and leaves n alone when there is none.
+func readCount(s *scanner, n *int) {
+	if v, ok := s.lenientInteger(); ok && 0 <= v && v < 1<<31 {
+		*n = int(v)
+	}
+}
+
+// A csvOrList is a setting in its two forms: an array, which wins when it is
+// there, or one string with commas.
+type csvOrList struct {
+	csv, list []string
+	isList    bool
+}
+
+func (c *csvOrList) read(s *scanner) {
+	c.isList = s.peek() == '['
+	c.list = readList(s)
+}
+
+func (c *csvOrList) value() []string {
+	if c.isList {
+		return c.list
+	}
+	return c.csv
+}
+
+// readList reads an array of strings or one string with commas; entries are
+// trimmed and empty ones dropped.
+func readList(s *scanner) []string {
+	var list []string
+	add := func(entry string) {
+		if entry = strings.TrimFunc(entry, isBlank); entry != "" {
+			list = append(list, entry)
+		}
+	}
+	if s.peek() == '[' {
+		s.elements(func() { add(s.str()) })
+		return list
+	}
+	for entry := range strings.SplitSeq(s.str(), ",") {
+		add(entry)
+	}
+	return list
+}
+
+// A modelRecord is one line of embedding_models.ajson, reduced to the model's
+// identity: such records may hold API keys, which are never kept.
+type modelRecord struct {
+	model   Model
+	created int64
+}
+
+// parseModels replays embedding_models.ajson: the newest record of every key.
+// complete is false when a line could not be read.
+func parseModels(data []byte) (models map[string]modelRecord, complete bool) {
+	models, complete = map[string]modelRecord{}, true
+	eachLine(data, func(line []byte) {
+		e, ok, err := parseLine(line)
+		if err != nil {
+			complete = false
+			return
+		}
+		if !ok || e.collection != modelsCollection {
+			return
+		}
+		if e.value == nil {
+			delete(models, e.key)
+			return
+		}
+		models[e.key] = decodeModel(e.value)
+	})
+	return models, complete
+}
+
+// decodeModel reads a model record; what is missing has the plugin's defaults,
+// and what the plugin's built-in list knows better comes from there.
+func decodeModel(value []byte) modelRecord {
+	var rec modelRecord
+	var dims, dimensions int
+	m := Model{}
+	s := &scanner{text: value}
+	s.members(func(name []byte) {
+		switch string(name) {
+		case "provider_key":
+			m.Provider = s.str()
+		case "model_key":
+			m.Name = s.str()
+		case "dims":
+			readCount(s, &dims)
+		case "dimensions":
+			readCount(s, &dimensions)
+		case "max_tokens":
+			readCount(s, &m.MaxTokens)
+		case "embedding_space_id":
+			m.Space = s.str()
+		case "created_at":
+			rec.created, _ = s.lenientInteger()
+		default:
+			s.skip()
+		}
+	})
+	m.Dims = dims
+	if dims == 0 {
+		m.Dims = dimensions
+	}
+	rec.model = completeModel(m)
+	return rec
+}
+
+func completeModel(m Model) Model {
+	standard := defaultModel()
+	if m.Provider == "" {
+		m.Provider = standard.Provider
+	}
+	if m.Name == "" {
+		m.Name = standard.Name
+	}
+	if m.Provider != standard.Provider {
+		return m
+	}
+	for _, known := range catalogue[:builtInModels] {
+		if known.Name == m.Name {
+			return known
+		}
+	}
+	if m.Dims == 0 {
+		m.Dims = standard.Dims
+	}
+	if m.MaxTokens == 0 {
+		m.MaxTokens = standard.MaxTokens
+	}
+	return m
+}
+
+// configuredModel picks the model the plugin would use (format section 3.1):
+// the one the settings name, else the one created last, else the default.
+func configuredModel(modelKey string, models map[string]modelRecord) Model {
+	if rec, ok := models[modelKey]; ok {
+		return rec.model
+	}
+	newest, at := defaultModel(), int64(-1)
+	for _, rec := range models {
+		if rec.created > at || rec.created == at && rec.model.Fingerprint() < newest.Fingerprint() {
+			newest, at = rec.model, rec.created
+		}
+	}
+	return newest
+}
+
+// readShared returns a whole file, opened so that the plugin can go on renaming
+// and deleting it, and closed at once.
+func readShared(path string) ([]byte, error) {
+	f, err := note.OpenShared(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+// A config is what the two settings files say.
+type config struct {
+	settings Settings
+	model    Model
+}
+
+// readConfig reads smart_env.json and the model records below dir. A file that
+// is not there counts as empty. incomplete says in words what could not be read
+// for now; the plugin rewrites both files in place, so that usually passes.
+func readConfig(dir string) (c config, incomplete string) {
+	c.settings = defaultSettings()
+	data, err := readShared(filepath.Join(dir, "smart_env.json"))
+	if err == nil {
+		c.settings, err = parseSettings(data)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		c.settings = defaultSettings()
+		incomplete = fmt.Sprintf("smart_env.json: %v", err)
+	}
+	data, err = readShared(filepath.Join(dir, modelsCollection, "embedding_models.ajson"))
+	models, complete := parseModels(data)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		incomplete = fmt.Sprintf("embedding_models.ajson: %v", err)
+	case !complete || err == nil && len(models) == 0:
+		incomplete = "embedding_models.ajson: no complete model record, or a damaged line"
+	}
+	c.model = configuredModel(c.settings.modelKey, models)
+	return c, incomplete
+}
