@@ -2,16 +2,123 @@
 
 package simd
 
-// TODO kernels
+import "unsafe"
 
-var built []Level
+var built = []Level{AVX2}
 
-func dot(a, b []float32) float32                      { return dotGeneric(a, b) }
-func dotRows(dst, q, rows []float32)                  { dotRowsGeneric(dst, q, rows) }
-func add(dst, src []float32)                          { addGeneric(dst, src) }
-func gelu(x []float32)                                { geluGeneric(x) }
-func softmax(x []float32, scale float32)              { softmaxGeneric(x, scale) }
-func layerNorm(x, gamma, beta []float32, eps float32) { layerNormGeneric(x, gamma, beta, eps) }
-func mulTile(_ Level, y []float32, ystride int, x []float32, xstride, rows int, panel []float32, k int, bias []float32) {
+func dot(a, b []float32) float32 {
+	if active == AVX2 {
+		return dotAVX2(&a[0], &b[0], len(a))
+	}
+	return dotGeneric(a, b)
+}
+
+func dotRows(dst, q, rows []float32) {
+	if active == AVX2 {
+		whole := len(dst) &^ 3 // rows in groups of four
+		if whole > 0 {
+			dotRows4AVX2(&dst[0], &q[0], &rows[0], len(q), whole/4)
+		}
+		for i := whole; i < len(dst); i++ {
+			dst[i] = dotAVX2(&q[0], &rows[i*len(q)], len(q))
+		}
+		return
+	}
+	dotRowsGeneric(dst, q, rows)
+}
+
+func add(dst, src []float32) {
+	if active == AVX2 {
+		addAVX2(&dst[0], &src[0], len(dst))
+		return
+	}
+	addGeneric(dst, src)
+}
+
+func gelu(x []float32) {
+	if active == AVX2 {
+		geluAVX2(&x[0], len(x))
+		return
+	}
+	geluGeneric(x)
+}
+
+func softmax(x []float32, scale float32) {
+	if active == AVX2 {
+		softmaxAVX2(&x[0], len(x), scale)
+		return
+	}
+	softmaxGeneric(x, scale)
+}
+
+func layerNorm(x, gamma, beta []float32, eps float32) {
+	if active == AVX2 {
+		layerNormAVX2(&x[0], &gamma[0], &beta[0], len(x), eps)
+		return
+	}
+	layerNormGeneric(x, gamma, beta, eps)
+}
+
+func mulTile(l Level, y []float32, ystride int, x []float32, xstride, rows int, panel []float32, k int, bias []float32) {
+	if l == AVX2 {
+		mulTileAVX2(&y[0], ystride, &x[0], xstride, rows, &panel[0], k, unsafe.SliceData(bias))
+		return
+	}
 	mulTileGeneric(y, ystride, x, xstride, rows, panel, k, bias)
 }
+
+// mulTileAVX2 is one block of 1 to 6 rows and 16 columns.
+func mulTileAVX2(y *float32, ystride int, x *float32, xstride, rows int, panel *float32, k int, bias *float32) {
+	switch rows {
+	case 1:
+		mul1x16AVX2(y, ystride, x, xstride, panel, k, bias)
+	case 2:
+		mul2x16AVX2(y, ystride, x, xstride, panel, k, bias)
+	case 3:
+		mul3x16AVX2(y, ystride, x, xstride, panel, k, bias)
+	case 4:
+		mul4x16AVX2(y, ystride, x, xstride, panel, k, bias)
+	case 5:
+		mul5x16AVX2(y, ystride, x, xstride, panel, k, bias)
+	case 6:
+		mul6x16AVX2(y, ystride, x, xstride, panel, k, bias)
+	}
+}
+
+// The kernels below trust their arguments. Each stands in its .s file with the equivalent Go loop.
+
+//go:noescape
+func dotAVX2(a, b *float32, n int) float32
+
+//go:noescape
+func dotRows4AVX2(dst, q, rows *float32, n, groups int)
+
+//go:noescape
+func addAVX2(dst, src *float32, n int)
+
+//go:noescape
+func geluAVX2(x *float32, n int)
+
+//go:noescape
+func softmaxAVX2(x *float32, n int, scale float32)
+
+//go:noescape
+func layerNormAVX2(x, gamma, beta *float32, n int, eps float32)
+
+//go:noescape
+func mul1x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+
+//go:noescape
+func mul2x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+
+//go:noescape
+func mul3x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+
+//go:noescape
+func mul4x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+
+//go:noescape
+func mul5x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+
+//go:noescape
+func mul6x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)

@@ -2,16 +2,96 @@
 
 package simd
 
-// TODO kernels
+import "unsafe"
 
-var built []Level
+var built = []Level{NEON}
 
-func dot(a, b []float32) float32                      { return dotGeneric(a, b) }
-func dotRows(dst, q, rows []float32)                  { dotRowsGeneric(dst, q, rows) }
+func dot(a, b []float32) float32 {
+	if active == NEON {
+		return dotNEON(&a[0], &b[0], len(a))
+	}
+	return dotGeneric(a, b)
+}
+
+func dotRows(dst, q, rows []float32) {
+	if active == NEON {
+		whole := len(dst) &^ 3 // rows in groups of four
+		if whole > 0 {
+			dotRows4NEON(&dst[0], &q[0], &rows[0], len(q), whole/4)
+		}
+		for i := whole; i < len(dst); i++ {
+			dst[i] = dotNEON(&q[0], &rows[i*len(q)], len(q))
+		}
+		return
+	}
+	dotRowsGeneric(dst, q, rows)
+}
+
+// The row functions are plain Go on arm64.
+
 func add(dst, src []float32)                          { addGeneric(dst, src) }
 func gelu(x []float32)                                { geluGeneric(x) }
 func softmax(x []float32, scale float32)              { softmaxGeneric(x, scale) }
 func layerNorm(x, gamma, beta []float32, eps float32) { layerNormGeneric(x, gamma, beta, eps) }
-func mulTile(_ Level, y []float32, ystride int, x []float32, xstride, rows int, panel []float32, k int, bias []float32) {
+
+func mulTile(l Level, y []float32, ystride int, x []float32, xstride, rows int, panel []float32, k int, bias []float32) {
+	if l == NEON {
+		mulTileNEON(&y[0], ystride, &x[0], xstride, rows, &panel[0], k, unsafe.SliceData(bias))
+		return
+	}
 	mulTileGeneric(y, ystride, x, xstride, rows, panel, k, bias)
 }
+
+// mulTileNEON is one block of 1 to 8 rows and 8 columns.
+func mulTileNEON(y *float32, ystride int, x *float32, xstride, rows int, panel *float32, k int, bias *float32) {
+	switch rows {
+	case 1:
+		mul1x8NEON(y, ystride, x, xstride, panel, k, bias)
+	case 2:
+		mul2x8NEON(y, ystride, x, xstride, panel, k, bias)
+	case 3:
+		mul3x8NEON(y, ystride, x, xstride, panel, k, bias)
+	case 4:
+		mul4x8NEON(y, ystride, x, xstride, panel, k, bias)
+	case 5:
+		mul5x8NEON(y, ystride, x, xstride, panel, k, bias)
+	case 6:
+		mul6x8NEON(y, ystride, x, xstride, panel, k, bias)
+	case 7:
+		mul7x8NEON(y, ystride, x, xstride, panel, k, bias)
+	case 8:
+		mul8x8NEON(y, ystride, x, xstride, panel, k, bias)
+	}
+}
+
+// The kernels below trust their arguments. Each stands in its .s file with the equivalent Go loop.
+
+//go:noescape
+func dotNEON(a, b *float32, n int) float32
+
+//go:noescape
+func dotRows4NEON(dst, q, rows *float32, n, groups int)
+
+//go:noescape
+func mul1x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+
+//go:noescape
+func mul2x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+
+//go:noescape
+func mul3x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+
+//go:noescape
+func mul4x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+
+//go:noescape
+func mul5x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+
+//go:noescape
+func mul6x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+
+//go:noescape
+func mul7x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+
+//go:noescape
+func mul8x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)

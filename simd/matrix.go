@@ -108,6 +108,20 @@ func (m *Matrix) Mul(y []float32, ystride int, x []float32, xstride, rows int, b
 		m.mulNothing(y, ystride, rows, bias)
 		return
 	}
+	most, _ := m.level.tile()
+	blocks := (rows + most - 1) / most
+	for b := 0; b < blocks; b += blocksAtOnce {
+		first, end := b*rows/blocks, min(b+blocksAtOnce, blocks)*rows/blocks
+		m.mulRows(y[first*ystride:], ystride, x[first*xstride:], xstride, end-first, bias)
+	}
+}
+
+// blocksAtOnce is how many blocks of rows go through all panels before the next ones: few enough that their values of
+// x stay in the second-level cache and their rows of y in the address cache, enough to pay for reading B again.
+const blocksAtOnce = 8
+
+// mulRows multiplies a few blocks of rows with one panel after the other.
+func (m *Matrix) mulRows(y []float32, ystride int, x []float32, xstride, rows int, bias []float32) {
 	_, cols := m.level.tile()
 	for j := 0; j < m.n; j += cols {
 		panel := m.data[j*m.k:][:cols*m.k]
@@ -124,16 +138,14 @@ func (m *Matrix) Mul(y []float32, ystride int, x []float32, xstride, rows int, b
 	}
 }
 
-// mulPanel multiplies all rows of x with one whole panel, in blocks of nearly even height: 8 rows are 4+4, not 6+2,
-// because a low block keeps fewer multipliers busy.
+// mulPanel multiplies the rows with one whole panel, in blocks of nearly even height: 8 rows are 4+4, not 6+2, because
+// a low block keeps fewer multipliers busy.
 func (m *Matrix) mulPanel(y []float32, ystride int, x []float32, xstride, rows int, panel, bias []float32) {
 	most, _ := m.level.tile()
-	for blocks := (rows + most - 1) / most; blocks > 0; blocks-- {
-		height := (rows + blocks - 1) / blocks
-		mulTile(m.level, y, ystride, x, xstride, height, panel, m.k, bias)
-		if rows -= height; rows > 0 {
-			y, x = y[height*ystride:], x[height*xstride:]
-		}
+	blocks := (rows + most - 1) / most
+	for b := range blocks {
+		first, end := b*rows/blocks, (b+1)*rows/blocks
+		mulTile(m.level, y[first*ystride:], ystride, x[first*xstride:], xstride, end-first, panel, m.k, bias)
 	}
 }
 
@@ -146,11 +158,12 @@ func (m *Matrix) mulNarrow(y []float32, ystride int, x []float32, xstride, rows 
 		bias = wideBias[:cols]
 	}
 	var block [maxRows * maxCols]float32
-	for r := 0; r < rows; r += most {
-		height := min(most, rows-r)
-		mulTile(m.level, block[:], cols, x[r*xstride:], xstride, height, panel, m.k, bias)
-		for i := range height {
-			copy(y[(r+i)*ystride:][:width], block[i*cols:])
+	blocks := (rows + most - 1) / most
+	for b := range blocks {
+		first, end := b*rows/blocks, (b+1)*rows/blocks
+		mulTile(m.level, block[:], cols, x[first*xstride:], xstride, end-first, panel, m.k, bias)
+		for r := first; r < end; r++ {
+			copy(y[r*ystride:][:width], block[(r-first)*cols:])
 		}
 	}
 }

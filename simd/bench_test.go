@@ -1,0 +1,117 @@
+package simd
+
+import (
+	"fmt"
+	"testing"
+)
+
+// Benchmarks run on the level that SMART_SIMD names (see TestMain), by default the fastest.
+
+func BenchmarkDot(b *testing.B) {
+	for _, n := range []int{128, 384, 1536} {
+		x, y := random(1, n), random(2, n)
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			b.SetBytes(int64(8 * n))
+			for b.Loop() {
+				sink = Dot(x, y)
+			}
+		})
+	}
+}
+
+// BenchmarkDotRows is the scan of an index: from memory with 100,000 rows, from the cache with 300.
+func BenchmarkDotRows(b *testing.B) {
+	const dims = 384
+	for _, count := range []int{300, 100_000} {
+		q, rows, dst := random(1, dims), random(2, count*dims), make([]float32, count)
+		b.Run(fmt.Sprintf("rows=%d/dims=%d", count, dims), func(b *testing.B) {
+			b.SetBytes(int64(4 * len(rows)))
+			for b.Loop() {
+				DotRows(dst, q, rows)
+			}
+			b.ReportMetric(float64(4*len(rows))*float64(b.N)/b.Elapsed().Seconds()/1e9, "GB/s")
+		})
+	}
+}
+
+func BenchmarkMul(b *testing.B) {
+	for _, shape := range []struct{ n, k int }{{384, 384}, {1536, 384}, {384, 1536}} {
+		var m Matrix
+		m.PackTransposed(random(1, shape.n*shape.k), shape.n, shape.k, shape.k)
+		bias := random(2, shape.n)
+		for _, rows := range []int{1, 8, 16, 32, 64, 128, 256, 512} {
+			x, y := random(3, rows*shape.k), make([]float32, rows*shape.n)
+			b.Run(fmt.Sprintf("n=%d/k=%d/rows=%d", shape.n, shape.k, rows), func(b *testing.B) {
+				for b.Loop() {
+					m.Mul(y, shape.n, x, shape.k, rows, bias)
+				}
+				flop := 2 * float64(rows*shape.n*shape.k)
+				b.ReportMetric(flop*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			})
+		}
+	}
+}
+
+// BenchmarkAttention packs and multiplies as one head of 128 tokens does.
+func BenchmarkAttention(b *testing.B) {
+	const tokens, hidden, head = 128, 384, 32
+	qkv := random(1, tokens*hidden)
+	scores, out := make([]float32, tokens*tokens), make([]float32, tokens*hidden)
+	var m Matrix
+	for name, run := range map[string]func(){
+		"step=pack_keys":   func() { m.PackTransposed(qkv, tokens, head, hidden) },
+		"step=keys":        func() { m.PackTransposed(qkv, tokens, head, hidden); m.Mul(scores, tokens, qkv, hidden, tokens, nil) },
+		"step=pack_values": func() { m.Pack(qkv, tokens, head, hidden) },
+		"step=values":      func() { m.Pack(qkv, tokens, head, hidden); m.Mul(out, hidden, scores, tokens, tokens, nil) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				run()
+			}
+		})
+	}
+}
+
+func BenchmarkGELU(b *testing.B) {
+	const n = 128 * 1536
+	benchmarkRows(b, n, 1, 3, GELU)
+}
+
+func BenchmarkGELUTanh(b *testing.B) { benchmarkRows(b, 1536, 1, 3, GELUTanh) }
+
+func BenchmarkSoftmax(b *testing.B) {
+	for _, n := range []int{16, 128, 512} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			benchmarkRows(b, 16384/n*n, 16384/n, 3, func(x []float32) { Softmax(x, 0.17) })
+		})
+	}
+}
+
+func BenchmarkLayerNorm(b *testing.B) {
+	const n = 384
+	gamma, beta := random(2, n), random(3, n)
+	benchmarkRows(b, 32*n, 32, 1, func(x []float32) { LayerNorm(x, gamma, beta, 1e-12) })
+}
+
+func BenchmarkAdd(b *testing.B) {
+	src := random(2, 384)
+	benchmarkRows(b, 384, 1, 1, func(x []float32) { Add(x, src) })
+}
+
+// benchmarkRows applies f in place to each of so many rows of fresh values up to size, n values in all, and reports the time of one value.
+func benchmarkRows(b *testing.B, n, rows int, size float32, f func(x []float32)) {
+	fresh, x := random(1, n), make([]float32, n)
+	for i := range fresh {
+		fresh[i] *= size
+	}
+	b.SetBytes(int64(4 * n))
+	for b.Loop() {
+		copy(x, fresh)
+		for r := range rows {
+			f(x[r*n/rows : (r+1)*n/rows])
+		}
+	}
+	b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/float64(n), "ns/value")
+}
+
+var sink float32

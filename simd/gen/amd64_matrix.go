@@ -1,0 +1,131 @@
+package main
+
+import "fmt"
+
+// avx2Matrix writes the matrix product's blocks of 1 to 6 rows and 16 columns: 12 of the 16 registers are sums, enough
+// to hide the latency of the multiplier (4 cycles at two a cycle needs 8).
+func avx2Matrix() string {
+	f := newFile("Blocks of the matrix product for AVX2 and FMA: 1 to 6 rows of x times a panel of 16 columns.")
+	for height := 1; height <= 6; height++ {
+		avx2Block(f, height)
+	}
+	return f.String()
+}
+
+// avx2Sets is how many sets of sums a block keeps: low blocks spread successive k over several, or every product would
+// wait for the one before it.
+func avx2Sets(height int) int {
+	switch height {
+	case 1:
+		return 4
+	case 2, 3:
+		return 2
+	}
+	return 1
+}
+
+// avx2Row is the address of row r counted from the pointers at, for row 0, and at3, for row 3; stride is in bytes.
+func avx2Row(r int, at, at3, stride string) string {
+	if r >= 3 {
+		at, r = at3, r-3
+	}
+	return [...]string{"(" + at + ")", "(" + at + ")(" + stride + "*1)", "(" + at + ")(" + stride + "*2)"}[r]
+}
+
+func avx2Block(f *file, height int) {
+	sets := avx2Sets(height)
+	step := fmt.Sprintf("STEP%d", height)
+	for set := range sets {
+		f.macro(fmt.Sprintf("%s_%d(X, B)", step, set), avx2Step(height, set))
+	}
+	name := fmt.Sprintf("mul%dx16AVX2", height)
+	f.function(fmt.Sprintf(`
+func %s(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+
+	for r := range %d {
+		for c := range 16 {
+			y[r*ystride+c] = bias[c] // 0 when bias is nil
+			for i := range k {
+				y[r*ystride+c] += x[r*xstride+i] * panel[i*16+c]
+			}
+		}
+	}
+
+SI  x: next value of row 0, R10 of row 3    R9  bytes from row to row
+DI  y: row 0, R11 row 3    R8  bytes from row to row
+DX  panel: next 16 values    CX  k left    AX bias
+Y0-Y%d  sums, two registers a row, %d set(s)    Y12 Y13 values of the panel    Y14 Y15 one value of x`,
+		name, height, 2*height*sets-1, sets), name, 56)
+	avx2BlockLoad(f, height, sets)
+	f.op("SUBQ $4, CX")
+	f.op("JLT  less_than_4")
+	f.WriteString("\nat_least_4:\n")
+	for i := range 4 {
+		f.op("%s_%d(%d, %d)", step, i%sets, 4*i, 64*i)
+	}
+	f.op("ADDQ $16, SI")
+	if height > 3 {
+		f.op("ADDQ $16, R10")
+	}
+	f.code("ADDQ $256, DX\nSUBQ $4, CX\nJGE  at_least_4\n\nless_than_4:\nADDQ $4, CX\nJZ   summed\n\none_more:")
+	f.op("%s_0(0, 0)", step)
+	f.op("ADDQ $4, SI")
+	if height > 3 {
+		f.op("ADDQ $4, R10")
+	}
+	f.code("ADDQ $64, DX\nDECQ CX\nJNZ  one_more\n\nsummed:")
+	avx2BlockStore(f, height, sets)
+}
+
+// avx2Step multiplies one k: two registers of the panel times one value of each row.
+func avx2Step(height, set int) string {
+	text := "VMOVUPS B(DX), Y12\nVMOVUPS B+32(DX), Y13\n"
+	for r := range height {
+		sum, value := 2*(height*set+r), 14+r%2
+		text += fmt.Sprintf("VBROADCASTSS X%s, Y%d\n", avx2Row(r, "SI", "R10", "R9"), value)
+		text += fmt.Sprintf("VFMADD231PS Y12, Y%d, Y%d\nVFMADD231PS Y13, Y%d, Y%d\n", value, sum, value, sum+1)
+	}
+	return text
+}
+
+// avx2BlockLoad reads the arguments and sets the sums to the bias, further sets to zero.
+func avx2BlockLoad(f *file, height, sets int) {
+	f.code(`
+MOVQ y+0(FP), DI
+MOVQ ystride+8(FP), R8
+MOVQ x+16(FP), SI
+MOVQ xstride+24(FP), R9
+MOVQ panel+32(FP), DX
+MOVQ k+40(FP), CX
+MOVQ bias+48(FP), AX
+SHLQ $2, R8
+SHLQ $2, R9`)
+	if height > 3 {
+		f.code("LEAQ (SI)(R9*2), R10\nADDQ R9, R10\nLEAQ (DI)(R8*2), R11\nADDQ R8, R11")
+	}
+	for i := range 2 * height * sets {
+		f.op("VXORPS Y%d, Y%d, Y%d", i, i, i)
+	}
+	f.code("TESTQ AX, AX\nJZ   no_bias\nVMOVUPS (AX), Y0\nVMOVUPS 32(AX), Y1")
+	for r := 1; r < height; r++ {
+		f.op("VMOVAPS Y0, Y%d", 2*r)
+		f.op("VMOVAPS Y1, Y%d", 2*r+1)
+	}
+	f.WriteString("\nno_bias:\n")
+}
+
+func avx2BlockStore(f *file, height, sets int) {
+	for ; sets > 1; sets /= 2 {
+		half := height * sets // registers in half of the sets
+		for i := range half {
+			f.op("VADDPS Y%d, Y%d, Y%d", half+i, i, i)
+		}
+	}
+	for r := range height {
+		row := avx2Row(r, "DI", "R11", "R8")
+		f.op("VMOVUPS Y%d, %s", 2*r, row)
+		f.op("VMOVUPS Y%d, 32%s", 2*r+1, row)
+	}
+	f.code("VZEROUPPER\nRET")
+	f.WriteString("\n")
+}

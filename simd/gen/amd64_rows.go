@@ -1,0 +1,373 @@
+package main
+
+import "math"
+
+// avx2Rows writes the row functions. Their formulas and coefficients are those of generic.go, where they are derived.
+func avx2Rows() string {
+	f := newFile("GELU, softmax and layer norm for AVX2 and FMA. The formulas are derived in generic.go.")
+	f.tailMask()
+	f.vectors(expConstants)
+	f.vectors(geluConstants)
+	f.macro("EXP8(X, N, P, OK)", exp8)
+	f.macro("GELU8", gelu8)
+	avx2GELU(f)
+	avx2Softmax(f)
+	avx2LayerNorm(f)
+	return f.String()
+}
+
+var expConstants = []constant{
+	float("expMin", -87.33655),
+	float("log2e", 1.44269504088896341),
+	float("rounder", 0x1.8p23+127),
+	float("ln2Hi", 0.693359375),
+	float("ln2Lo", -2.12194440e-4),
+	float("exp0", 1.9875691500e-4),
+	float("exp1", 1.3981999507e-3),
+	float("exp2", 8.3334519073e-3),
+	float("exp3", 4.1665795894e-2),
+	float("exp4", 1.6666665459e-1),
+	float("exp5", 5.0000001201e-1),
+	float("one", 1),
+}
+
+// exp8 sets X to exp(X) for X <= 0 or NaN, spoiling N, P and OK. Adding the rounder leaves n+127, the exponent of 2ⁿ, in
+// the lowest bits, where a shift puts it in its place.
+const exp8 = `
+VCMPPS $5, expMin<>(SB), X, OK // all ones unless X < expMin
+VMOVUPS rounder<>(SB), N
+VMOVUPS log2e<>(SB), P
+VFMADD231PS P, X, N // N = rounder + X*log2e: its last bits are n+127
+VSUBPS rounder<>(SB), N, P // P = n
+VPSLLD $23, N, N // N = 2ⁿ
+VFNMADD231PS ln2Hi<>(SB), P, X
+VFNMADD231PS ln2Lo<>(SB), P, X // X = r
+VMOVUPS exp0<>(SB), P
+VFMADD213PS exp1<>(SB), X, P // P = P*r + exp1
+VFMADD213PS exp2<>(SB), X, P
+VFMADD213PS exp3<>(SB), X, P
+VFMADD213PS exp4<>(SB), X, P
+VFMADD213PS exp5<>(SB), X, P
+VMULPS X, P, P
+VFMADD213PS X, X, P // P = (P*r)*r + r
+VADDPS one<>(SB), P, P
+VMULPS N, P, X
+VANDPS OK, X, X
+`
+
+var geluConstants = []constant{
+	{"absMask", math.MaxInt32, "all but the sign"},
+	float("geluMax", 14),
+	float("geluP", 0.4),
+	float("minusHalf", -0.5),
+	float("tail0", -0.0399810974369),
+	float("tail1", 0.202332934316),
+	float("tail2", -0.377027729041),
+	float("tail3", 0.254533633798),
+	float("tail4", -0.0146574061807),
+	float("tail5", 0.159300002408),
+	float("tail6", 0.155583735586),
+	float("tail7", 0.159929137748),
+	float("tail8", -1.3238136107e-05),
+}
+
+// gelu8 sets Y0 to GELU(Y0). Of two values VMAXPS and VMINPS give the first one named here when one is NaN.
+const gelu8 = `
+VANDPS absMask<>(SB), Y0, Y1
+VMINPS Y1, Y14, Y1 // Y1 = t = min(|x|, 14)
+VMOVUPS geluP<>(SB), Y2
+VFMADD213PS Y13, Y1, Y2
+VDIVPS Y2, Y13, Y2 // Y2 = u = 1/(1+0.4t)
+VMULPS minusHalf<>(SB), Y1, Y3
+VMULPS Y1, Y3, Y3 // Y3 = -t²/2
+VMOVUPS tail0<>(SB), Y4
+VFMADD213PS tail1<>(SB), Y2, Y4
+VFMADD213PS tail2<>(SB), Y2, Y4
+VFMADD213PS tail3<>(SB), Y2, Y4
+VFMADD213PS tail4<>(SB), Y2, Y4
+VFMADD213PS tail5<>(SB), Y2, Y4
+VFMADD213PS tail6<>(SB), Y2, Y4
+VFMADD213PS tail7<>(SB), Y2, Y4
+VFMADD213PS tail8<>(SB), Y2, Y4
+VMULPS Y1, Y4, Y4 // Y4 = t*Q(t)*exp(t²/2)
+EXP8(Y3, Y5, Y6, Y7)
+VMAXPS Y0, Y15, Y0 // max(x, 0)
+VFNMADD231PS Y3, Y4, Y0
+`
+
+func avx2GELU(f *file) {
+	f.function(`
+func geluAVX2(x *float32, n int)
+
+	for i := range n {
+		x[i] = max(x[i], 0) - h(min(|x[i]|, 14))
+	}
+
+SI  x: next values    CX values left
+Y0-Y7  work of GELU8    Y8 tail mask    Y13 ones    Y14 14    Y15 zeros`, "geluAVX2", 16)
+	f.code(`
+MOVQ x+0(FP), SI
+MOVQ n+8(FP), CX
+VMOVUPS one<>(SB), Y13
+VMOVUPS geluMax<>(SB), Y14
+VXORPS Y15, Y15, Y15
+SUBQ $8, CX
+JLT  less_than_8
+
+at_least_8:
+VMOVUPS (SI), Y0
+GELU8
+VMOVUPS Y0, (SI)
+ADDQ $32, SI
+SUBQ $8, CX
+JGE  at_least_8
+
+less_than_8:
+ADDQ $8, CX
+JZ   done`)
+	f.avx2Mask("CX", "Y8")
+	f.code(`
+VMASKMOVPS (SI), Y8, Y0
+GELU8
+VMASKMOVPS Y0, Y8, (SI)
+
+done:
+VZEROUPPER
+RET
+`)
+	f.WriteString("\n")
+}
+
+func avx2Softmax(f *file) {
+	f.function(`
+func softmaxAVX2(x *float32, n int, scale float32)
+
+	top := max(scale*x[i] for all i)
+	for i := range n {
+		x[i] = exp(scale*x[i] - top)
+		sum += x[i]
+	}
+	for i := range n {
+		x[i] /= sum
+	}
+
+DI  x    DX n    SI next values    CX values left
+Y8  tail mask, when there is a tail (BX != 0)    Y9 scale    Y10 top    Y11 sum, then 1/sum    Y0-Y5 work`, "softmaxAVX2", 20)
+	f.code(`
+MOVQ x+0(FP), DI
+MOVQ n+8(FP), DX
+VBROADCASTSS scale+16(FP), Y9
+MOVQ DX, BX
+ANDQ $7, BX
+MOVQ BX, AX`)
+	f.avx2Mask("AX", "Y8")
+	f.code(`
+MOVL $0xff800000, AX // -Inf
+VMOVD AX, X10
+VBROADCASTSS X10, Y10
+VMOVAPS Y10, Y5
+MOVQ DI, SI
+MOVQ DX, CX
+SUBQ $8, CX
+JLT  top_tail
+
+top_8:
+VMULPS (SI), Y9, Y0
+VMAXPS Y0, Y10, Y10
+ADDQ $32, SI
+SUBQ $8, CX
+JGE  top_8
+
+top_tail:
+TESTQ BX, BX
+JZ   top_lanes
+VMASKMOVPS (SI), Y8, Y0
+VMULPS Y0, Y9, Y0
+VBLENDVPS Y8, Y0, Y5, Y0 // -Inf beyond the end
+VMAXPS Y0, Y10, Y10
+
+top_lanes:
+VPERM2F128 $1, Y10, Y10, Y0
+VMAXPS Y0, Y10, Y10
+VPERMILPS $0x4e, Y10, Y0
+VMAXPS Y0, Y10, Y10
+VPERMILPS $0xb1, Y10, Y0
+VMAXPS Y0, Y10, Y10 // top in all lanes
+VXORPS Y11, Y11, Y11
+MOVQ DI, SI
+MOVQ DX, CX
+SUBQ $8, CX
+JLT  exp_tail
+
+exp_8:
+VMOVUPS (SI), Y0
+VFMSUB213PS Y10, Y9, Y0 // Y0 = Y0*scale - top
+EXP8(Y0, Y1, Y2, Y3)
+VMOVUPS Y0, (SI)
+VADDPS Y0, Y11, Y11
+ADDQ $32, SI
+SUBQ $8, CX
+JGE  exp_8
+
+exp_tail:
+TESTQ BX, BX
+JZ   exp_lanes
+VMASKMOVPS (SI), Y8, Y0
+VFMSUB213PS Y10, Y9, Y0
+EXP8(Y0, Y1, Y2, Y3)
+VMASKMOVPS Y0, Y8, (SI)
+VANDPS Y8, Y0, Y0
+VADDPS Y0, Y11, Y11
+
+exp_lanes:`)
+	avx2SumLanes(f, "11", "0")
+	f.code(`
+VMOVUPS one<>(SB), Y0
+VDIVPS Y11, Y0, Y11
+MOVQ DI, SI
+MOVQ DX, CX
+SUBQ $8, CX
+JLT  divide_tail
+
+divide_8:
+VMULPS (SI), Y11, Y0
+VMOVUPS Y0, (SI)
+ADDQ $32, SI
+SUBQ $8, CX
+JGE  divide_8
+
+divide_tail:
+TESTQ BX, BX
+JZ   done
+VMASKMOVPS (SI), Y8, Y0
+VMULPS Y0, Y11, Y0
+VMASKMOVPS Y0, Y8, (SI)
+
+done:
+VZEROUPPER
+RET
+`)
+	f.WriteString("\n")
+}
+
+// avx2SumLanes puts the sum of the eight lanes of register Y<sum> in all of them, spoiling Y<spare>.
+func avx2SumLanes(f *file, sum, spare string) {
+	f.op("VPERM2F128 $1, Y%s, Y%s, Y%s", sum, sum, spare)
+	f.op("VADDPS Y%s, Y%s, Y%s", spare, sum, sum)
+	f.op("VHADDPS Y%s, Y%s, Y%s", sum, sum, sum)
+	f.op("VHADDPS Y%s, Y%s, Y%s // the sum in all lanes", sum, sum, sum)
+}
+
+func avx2LayerNorm(f *file) {
+	f.function(`
+func layerNormAVX2(x, gamma, beta *float32, n int, eps float32)
+
+	mean := Σ x[i] / n
+	variance := Σ (x[i]-mean)² / n
+	for i := range n {
+		x[i] = (x[i]-mean)/sqrt(variance+eps)*gamma[i] + beta[i]
+	}
+
+DI  x    DX n    SI next values    CX values left    R8 gamma, R9 beta: next values
+Y8  tail mask, when there is a tail (BX != 0)    Y9 n    Y10 mean    Y11 squares, then 1/deviation    Y0-Y3 work`,
+		"layerNormAVX2", 36)
+	f.code(`
+MOVQ x+0(FP), DI
+MOVQ gamma+8(FP), R8
+MOVQ beta+16(FP), R9
+MOVQ n+24(FP), DX
+MOVQ DX, BX
+ANDQ $7, BX
+MOVQ BX, AX`)
+	f.avx2Mask("AX", "Y8")
+	f.code(`
+VXORPS X9, X9, X9
+VCVTSI2SSQ DX, X9, X9
+VBROADCASTSS X9, Y9
+VXORPS Y10, Y10, Y10
+VXORPS Y11, Y11, Y11
+MOVQ DI, SI
+MOVQ DX, CX
+SUBQ $8, CX
+JLT  mean_tail
+
+mean_8:
+VADDPS (SI), Y10, Y10
+ADDQ $32, SI
+SUBQ $8, CX
+JGE  mean_8
+
+mean_tail:
+TESTQ BX, BX
+JZ   mean_lanes
+VMASKMOVPS (SI), Y8, Y0
+VADDPS Y0, Y10, Y10
+
+mean_lanes:`)
+	avx2SumLanes(f, "10", "0")
+	f.code(`
+VDIVPS Y9, Y10, Y10
+MOVQ DI, SI
+MOVQ DX, CX
+SUBQ $8, CX
+JLT  squares_tail
+
+squares_8:
+VMOVUPS (SI), Y0
+VSUBPS Y10, Y0, Y0
+VFMADD231PS Y0, Y0, Y11
+ADDQ $32, SI
+SUBQ $8, CX
+JGE  squares_8
+
+squares_tail:
+TESTQ BX, BX
+JZ   squares_lanes
+VMASKMOVPS (SI), Y8, Y0
+VSUBPS Y10, Y0, Y0
+VANDPS Y8, Y0, Y0
+VFMADD231PS Y0, Y0, Y11
+
+squares_lanes:`)
+	avx2SumLanes(f, "11", "0")
+	f.code(`
+VDIVPS Y9, Y11, Y11
+VBROADCASTSS eps+32(FP), Y0
+VADDPS Y0, Y11, Y11
+VSQRTPS Y11, Y11
+VMOVUPS one<>(SB), Y0
+VDIVPS Y11, Y0, Y11
+MOVQ DI, SI
+MOVQ DX, CX
+SUBQ $8, CX
+JLT  scale_tail
+
+scale_8:
+VMOVUPS (SI), Y0
+VMOVUPS (R8), Y1
+VSUBPS Y10, Y0, Y0
+VMULPS Y11, Y0, Y0
+VFMADD213PS (R9), Y1, Y0 // Y0 = Y0*gamma + beta
+VMOVUPS Y0, (SI)
+ADDQ $32, SI
+ADDQ $32, R8
+ADDQ $32, R9
+SUBQ $8, CX
+JGE  scale_8
+
+scale_tail:
+TESTQ BX, BX
+JZ   done
+VMASKMOVPS (SI), Y8, Y0
+VMASKMOVPS (R8), Y8, Y1
+VMASKMOVPS (R9), Y8, Y2
+VSUBPS Y10, Y0, Y0
+VMULPS Y11, Y0, Y0
+VFMADD213PS Y2, Y1, Y0
+VMASKMOVPS Y0, Y8, (SI)
+
+done:
+VZEROUPPER
+RET
+`)
+}

@@ -1,0 +1,235 @@
+package main
+
+import "fmt"
+
+// avx2Vectors writes the dot products and the addition.
+func avx2Vectors() string {
+	f := newFile("Dot products and addition for AVX2 and FMA. Loads of a tail are masked: lanes beyond the end are not touched.")
+	f.tailMask()
+	avx2Dot(f)
+	avx2DotRows4(f)
+	avx2Add(f)
+	return f.String()
+}
+
+func avx2Dot(f *file) {
+	f.function(`
+func dotAVX2(a, b *float32, n int) float32
+
+	for i := range n {
+		sum += a[i] * b[i]
+	}
+
+SI  a, DI b: next values    CX values left
+Y0-Y3  sums of 8 lanes each    Y4-Y7  values of a    Y8  tail mask`, "dotAVX2", 28)
+	f.code(`
+MOVQ a+0(FP), SI
+MOVQ b+8(FP), DI
+MOVQ n+16(FP), CX
+VXORPS Y0, Y0, Y0
+VXORPS Y1, Y1, Y1
+VXORPS Y2, Y2, Y2
+VXORPS Y3, Y3, Y3
+SUBQ $32, CX
+JLT  less_than_32
+
+at_least_32:`)
+	for i := range 4 {
+		f.op("VMOVUPS %d(SI), Y%d", 32*i, 4+i)
+	}
+	for i := range 4 {
+		f.op("VFMADD231PS %d(DI), Y%d, Y%d", 32*i, 4+i, i)
+	}
+	f.code(`
+ADDQ $128, SI
+ADDQ $128, DI
+SUBQ $32, CX
+JGE  at_least_32
+
+less_than_32:
+VADDPS Y2, Y0, Y0
+VADDPS Y3, Y1, Y1
+ADDQ $24, CX
+JLT  less_than_8
+
+at_least_8:
+VMOVUPS (SI), Y4
+VFMADD231PS (DI), Y4, Y0
+ADDQ $32, SI
+ADDQ $32, DI
+SUBQ $8, CX
+JGE  at_least_8
+
+less_than_8:
+ADDQ $8, CX
+JZ   all_read`)
+	f.avx2Mask("CX", "Y8")
+	f.code(`
+VMASKMOVPS (SI), Y8, Y4
+VMASKMOVPS (DI), Y8, Y5
+VFMADD231PS Y5, Y4, Y1
+
+all_read:
+VADDPS Y1, Y0, Y0
+VEXTRACTF128 $1, Y0, X1
+VADDPS X1, X0, X0
+VHADDPS X0, X0, X0
+VHADDPS X0, X0, X0
+VMOVSS X0, ret+24(FP)
+VZEROUPPER
+RET
+`)
+	f.WriteString("\n")
+}
+
+// avx2DotRows4 takes four rows at a time, so that one load of q serves four products and four streams of memory run at
+// once. The prefetch is worth a few percent on an array that no cache holds; it never faults.
+func avx2DotRows4(f *file) {
+	f.function(`
+func dotRows4AVX2(dst, q, rows *float32, n, groups int)
+
+	for g := range groups {
+		for r := range 4 {
+			dst[4*g+r] = q · rows[(4*g+r)*n:][:n]
+		}
+	}
+
+DI  dst: next group of four results    R14 groups left
+SI  q: next values    DX q    CX values left in the row
+R8 R9 R10 R11  next values of the four rows    BX bytes in a row
+Y0-Y3  sums of the rows, Y4-Y7 second sums    Y8 Y9 values of q    Y10 tail mask`, "dotRows4AVX2", 40)
+	f.code(`
+MOVQ dst+0(FP), DI
+MOVQ q+8(FP), DX
+MOVQ rows+16(FP), R8
+MOVQ n+24(FP), BX
+MOVQ groups+32(FP), R14
+MOVQ BX, R13
+SHLQ $2, BX
+
+next_group:
+LEAQ (R8)(BX*1), R9
+LEAQ (R9)(BX*1), R10
+LEAQ (R10)(BX*1), R11
+MOVQ DX, SI`)
+	for i := range 8 {
+		f.op("VXORPS Y%d, Y%d, Y%d", i, i, i)
+	}
+	f.code(`
+MOVQ R13, CX
+SUBQ $16, CX
+JLT  less_than_16
+
+at_least_16:
+VMOVUPS (SI), Y8
+VMOVUPS 32(SI), Y9
+ADDQ $64, SI`)
+	for i := range 4 {
+		row := fmt.Sprintf("R%d", 8+i)
+		f.op("VFMADD231PS (%s), Y8, Y%d", row, i)
+		f.op("VFMADD231PS 32(%s), Y9, Y%d", row, 4+i)
+		f.op("PREFETCHT0 6144(%s)", row)
+		f.op("ADDQ $64, %s", row)
+	}
+	f.code(`
+SUBQ $16, CX
+JGE  at_least_16
+
+less_than_16:
+ADDQ $8, CX
+JLT  less_than_8
+VMOVUPS (SI), Y8
+ADDQ $32, SI
+SUBQ $8, CX`)
+	for i := range 4 {
+		f.op("VFMADD231PS (R%d), Y8, Y%d", 8+i, i)
+		f.op("ADDQ $32, R%d", 8+i)
+	}
+	f.code(`
+less_than_8:
+ADDQ $8, CX
+JZ   row_read
+MOVQ CX, AX`)
+	f.avx2Mask("AX", "Y10")
+	f.op("VMASKMOVPS (SI), Y10, Y8")
+	for i := range 4 {
+		f.op("VMASKMOVPS (R%d), Y10, Y9", 8+i)
+		f.op("VFMADD231PS Y9, Y8, Y%d", 4+i)
+	}
+	f.op("LEAQ (R11)(CX*4), R11")
+	f.code(`
+row_read:
+VADDPS Y4, Y0, Y0
+VADDPS Y5, Y1, Y1
+VADDPS Y6, Y2, Y2
+VADDPS Y7, Y3, Y3
+VHADDPS Y1, Y0, Y0 // pairs of rows 0 and 1
+VHADDPS Y3, Y2, Y2 // pairs of rows 2 and 3
+VHADDPS Y2, Y0, Y0 // each half: a part of all four sums
+VEXTRACTF128 $1, Y0, X1
+VADDPS X1, X0, X0
+VMOVUPS X0, (DI)
+ADDQ $16, DI
+MOVQ R11, R8 // the end of row 3 begins the next group
+DECQ R14
+JNZ  next_group
+VZEROUPPER
+RET
+`)
+	f.WriteString("\n")
+}
+
+func avx2Add(f *file) {
+	f.function(`
+func addAVX2(dst, src *float32, n int)
+
+	for i := range n {
+		dst[i] += src[i]
+	}
+
+DI  dst, SI src: next values    CX values left
+Y0 Y1  values    Y2 tail mask`, "addAVX2", 24)
+	f.code(`
+MOVQ dst+0(FP), DI
+MOVQ src+8(FP), SI
+MOVQ n+16(FP), CX
+SUBQ $16, CX
+JLT  less_than_16
+
+at_least_16:
+VMOVUPS (SI), Y0
+VMOVUPS 32(SI), Y1
+VADDPS (DI), Y0, Y0
+VADDPS 32(DI), Y1, Y1
+VMOVUPS Y0, (DI)
+VMOVUPS Y1, 32(DI)
+ADDQ $64, SI
+ADDQ $64, DI
+SUBQ $16, CX
+JGE  at_least_16
+
+less_than_16:
+ADDQ $8, CX
+JLT  less_than_8
+VMOVUPS (SI), Y0
+VADDPS (DI), Y0, Y0
+VMOVUPS Y0, (DI)
+ADDQ $32, SI
+ADDQ $32, DI
+SUBQ $8, CX
+
+less_than_8:
+ADDQ $8, CX
+JZ   all_added`)
+	f.avx2Mask("CX", "Y2")
+	f.code(`
+VMASKMOVPS (SI), Y2, Y0
+VMASKMOVPS (DI), Y2, Y1
+VADDPS Y1, Y0, Y0
+VMASKMOVPS Y0, Y2, (DI)
+
+all_added:
+VZEROUPPER
+RET
+`)
+}

@@ -1,0 +1,183 @@
+package main
+
+import "fmt"
+
+// The Go assembler lacks these NEON instructions; they are encoded, and followed by their mnemonic.
+
+func neonThree(op string, code uint32, d, n, m int) string {
+	return fmt.Sprintf("WORD $0x%08x // %s v%d.4s, v%d.4s, v%d.4s", code|uint32(m<<16|n<<5|d), op, d, n, m)
+}
+
+func fadd(d, n, m int) string  { return neonThree("fadd", 0x4e20d400, d, n, m) }
+func faddp(d, n, m int) string { return neonThree("faddp", 0x6e20d400, d, n, m) }
+
+// fmlaLane adds to register d the product of register n and one lane of register m.
+func fmlaLane(d, n, m, lane int) string {
+	code := 0x4f801000 | uint32(lane&1<<21|m<<16|lane>>1<<11|n<<5|d)
+	return fmt.Sprintf("WORD $0x%08x // fmla v%d.4s, v%d.4s, v%d.s[%d]", code, d, n, m, lane)
+}
+
+// neonVectors writes the dot products.
+func neonVectors() string {
+	f := newFile("Dot products for NEON.")
+	neonDot(f)
+	neonDotRows4(f)
+	return f.String()
+}
+
+func neonDot(f *file) {
+	f.function(`
+func dotNEON(a, b *float32, n int) float32
+
+	for i := range n {
+		sum += a[i] * b[i]
+	}
+
+R0  a, R1 b: next values    R2 values left
+V0-V3  sums of 4 lanes each    V4-V7 values of a    V8-V11 values of b`, "dotNEON", 28)
+	f.code(`
+MOVD a+0(FP), R0
+MOVD b+8(FP), R1
+MOVD n+16(FP), R2
+VEOR V0.B16, V0.B16, V0.B16
+VEOR V1.B16, V1.B16, V1.B16
+VEOR V2.B16, V2.B16, V2.B16
+VEOR V3.B16, V3.B16, V3.B16
+SUBS $16, R2, R2
+BLT  less_than_16
+
+at_least_16:
+VLD1.P 64(R0), [V4.S4, V5.S4, V6.S4, V7.S4]
+VLD1.P 64(R1), [V8.S4, V9.S4, V10.S4, V11.S4]
+VFMLA V4.S4, V8.S4, V0.S4
+VFMLA V5.S4, V9.S4, V1.S4
+VFMLA V6.S4, V10.S4, V2.S4
+VFMLA V7.S4, V11.S4, V3.S4
+SUBS $16, R2, R2
+BGE  at_least_16
+
+less_than_16:
+ADDS $12, R2, R2
+BLT  less_than_4
+
+at_least_4:
+VLD1.P 16(R0), [V4.S4]
+VLD1.P 16(R1), [V8.S4]
+VFMLA V4.S4, V8.S4, V0.S4
+SUBS $4, R2, R2
+BGE  at_least_4
+
+less_than_4:`)
+	f.code(fadd(0, 0, 1))
+	f.code(fadd(2, 2, 3))
+	f.code(fadd(0, 0, 2))
+	f.code(faddp(0, 0, 0))
+	f.code(faddp(0, 0, 0))
+	f.code(`
+ADDS $4, R2, R2
+BEQ  all_read
+
+one_more:
+FMOVS.P 4(R0), F4
+FMOVS.P 4(R1), F8
+FMADDS F4, F0, F8, F0
+SUBS $1, R2, R2
+BNE  one_more
+
+all_read:
+FMOVS F0, ret+24(FP)
+RET
+`)
+	f.WriteString("\n")
+}
+
+func neonDotRows4(f *file) {
+	f.function(`
+func dotRows4NEON(dst, q, rows *float32, n, groups int)
+
+	for g := range groups {
+		for r := range 4 {
+			dst[4*g+r] = q · rows[(4*g+r)*n:][:n]
+		}
+	}
+
+R0  dst: next group of four results    R4 groups left
+R5  q: next values    R1 q    R6 values left in the row
+R7 R8 R9 R10  next values of the four rows    R3 values in a row    R11 bytes in a row
+V0-V3  sums of the rows, V4-V7 second sums    V16-V19 values of q    V20-V23 values of a row`, "dotRows4NEON", 40)
+	f.code(`
+MOVD dst+0(FP), R0
+MOVD q+8(FP), R1
+MOVD rows+16(FP), R7
+MOVD n+24(FP), R3
+MOVD groups+32(FP), R4
+LSL  $2, R3, R11
+
+next_group:
+ADD  R11, R7, R8
+ADD  R11, R8, R9
+ADD  R11, R9, R10
+MOVD R1, R5`)
+	for i := range 8 {
+		f.op("VEOR V%d.B16, V%d.B16, V%d.B16", i, i, i)
+	}
+	f.code(`
+SUBS $16, R3, R6
+BLT  less_than_16
+
+at_least_16:
+VLD1.P 64(R5), [V16.S4, V17.S4, V18.S4, V19.S4]`)
+	for r := range 4 {
+		f.op("PRFM 6144(R%d), PLDL1KEEP", 7+r)
+		f.op("VLD1.P 64(R%d), [V20.S4, V21.S4, V22.S4, V23.S4]", 7+r)
+		for i := range 4 {
+			f.op("VFMLA V%d.S4, V%d.S4, V%d.S4", 20+i, 16+i, r+4*(i%2))
+		}
+	}
+	f.code(`
+SUBS $16, R6, R6
+BGE  at_least_16
+
+less_than_16:
+ADDS $12, R6, R6
+BLT  less_than_4
+
+at_least_4:
+VLD1.P 16(R5), [V16.S4]`)
+	for r := range 4 {
+		f.op("VLD1.P 16(R%d), [V20.S4]", 7+r)
+		f.op("VFMLA V20.S4, V16.S4, V%d.S4", r)
+	}
+	f.code(`
+SUBS $4, R6, R6
+BGE  at_least_4
+
+less_than_4:`)
+	for r := range 4 {
+		f.code(fadd(r, r, r+4))
+	}
+	f.code(faddp(0, 0, 1))
+	f.code(faddp(2, 2, 3))
+	f.code(faddp(0, 0, 2)) // lane r: the sum of row r
+	f.code(`
+ADDS $4, R6, R6
+BEQ  row_read
+
+one_more:
+VLD1R.P 4(R5), [V16.S4]
+VLD1.P 4(R7), V20.S[0]
+VLD1.P 4(R8), V20.S[1]
+VLD1.P 4(R9), V20.S[2]
+VLD1.P 4(R10), V20.S[3]
+VFMLA V20.S4, V16.S4, V0.S4
+SUBS $1, R6, R6
+BNE  one_more
+
+row_read:
+VST1.P [V0.S4], 16(R0)
+MOVD R10, R7 // the end of row 3 begins the next group
+SUBS $1, R4, R4
+BNE  next_group
+RET
+`)
+}
