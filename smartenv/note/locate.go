@@ -6,6 +6,7 @@ import (
 	"os"
 	slashpath "path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -39,14 +40,26 @@ func (v *Vault) lookup(path string) (root *os.Root, place string, info fs.FileIn
 // for a link between two steps, the root refuses to leave the vault.
 func (v *Vault) follow(root *os.Root, path string) (place string, info fs.FileInfo, err error) {
 	rest := strings.Split(path, "/")
+	if folder := slashpath.Dir(path); folder != "." && v.isPlain(folder) {
+		place, rest = folder, rest[len(rest)-1:]
+	}
 	for links := 0; len(rest) > 0; {
+		if shortName(rest[0]) && !listed(root, place, rest[0]) {
+			return "", nil, pathError("open", path, fs.ErrNotExist)
+		}
 		next := slashpath.Join(place, rest[0])
 		info, err = root.Lstat(filepath.FromSlash(next))
+		if err == nil && len(rest) > 1 && isRegular(info.Mode()) {
+			err = fs.ErrNotExist // below a file is nothing
+		}
 		if err != nil {
 			return "", nil, pathError("open", path, tooLongIsMissing(err))
 		}
 		if info.Mode().Type() != fs.ModeSymlink {
 			place, rest = next, rest[1:]
+			if len(rest) == 1 && links == 0 {
+				v.setPlain(place)
+			}
 			continue
 		}
 		if links++; links > maxLinks {
@@ -61,11 +74,26 @@ func (v *Vault) follow(root *os.Root, path string) (place string, info fs.FileIn
 			return "", nil, refuse(path, reasonOutside)
 		}
 		if reason := checkPath(inside); reason != "" {
-			return "", nil, refuse(path, "its link leads astray: "+reason)
+			return "", nil, refuse(path, reasonAstray+reason)
 		}
 		place, rest = "", append(strings.Split(inside, "/"), rest[1:]...)
 	}
 	return place, info, nil
+}
+
+// isPlain reports whether folder was found within the last second to be
+// reached without links. Many notes share a folder, and each element of a path
+// costs several calls of the system.
+func (v *Vault) isPlain(folder string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return folder == "." || v.plain[folder]
+}
+
+func (v *Vault) setPlain(folder string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.plain[folder] = true
 }
 
 // inside returns where below the vault a link in folder, itself free of links,
@@ -87,6 +115,20 @@ func (v *Vault) inside(folder, target string) (path string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// shortName reports whether name looks like the second name, NOTESO~1.MD, that
+// Windows gives to files. Such a name could be that of a dot folder, so it
+// counts only when a listing has it.
+func shortName(name string) bool {
+	stem, _, _ := strings.Cut(name, ".")
+	at := strings.LastIndexByte(stem, '~')
+	return at >= 0 && len(stem) <= 8 && strings.Trim(stem[at+1:], "0123456789") == ""
+}
+
+func listed(root *os.Root, folder, name string) bool {
+	entries, _ := readDir(root, folder)
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name })
 }
 
 // tooLongIsMissing turns the system's complaint about a name longer than any it

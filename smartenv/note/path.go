@@ -33,6 +33,7 @@ const (
 	reasonUTF8      = "it is not valid UTF-8"
 	reasonLong      = "it is too long"
 	reasonOutside   = "it leads out of the vault through a link"
+	reasonAstray    = "it leads through a link to what is closed: "
 	reasonLoop      = "its links lead in a circle"
 	reasonIrregular = "it is not a regular file"
 	reasonHuge      = "it is larger than 64 MiB"

@@ -27,7 +27,7 @@ func shared(t *testing.T, path string) string {
 	return full
 }
 
-func readJSON(t *testing.T, path string, into any) {
+func readJSON(t testing.TB, path string, into any) {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {

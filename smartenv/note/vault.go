@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	slashpath "path"
 	"path/filepath"
 	"sync"
 	"time"
@@ -20,7 +21,8 @@ type Vault struct {
 
 	mu      sync.Mutex
 	root    *os.Root
-	checked time.Time // when root was last seen to be what dir names
+	checked time.Time       // when root was last seen to be what dir names
+	plain   map[string]bool // folders found to be no links since then
 	closed  bool
 }
 
@@ -86,6 +88,7 @@ func (v *Vault) current() (*os.Root, error) {
 	if !now.IsDir() {
 		return nil, pathError("open", "vault", errors.New("it is not a folder"))
 	}
+	v.plain = map[string]bool{}
 	if v.root != nil {
 		if held, err := v.root.Stat("."); err == nil && os.SameFile(held, now) {
 			v.checked = time.Now()
@@ -147,11 +150,29 @@ func readFile(root *os.Root, path, place string) (text string, steady bool, err 
 }
 
 // Stat tells size and time of a regular file without opening it. Path and
-// errors are as in Read.
+// errors are as in Read. It is made for asking after all notes of a vault: most
+// calls are a single one of the system.
 func (v *Vault) Stat(path string) (Info, error) {
-	_, _, info, err := v.locate(path)
-	if err != nil {
-		return Info{}, err
+	info, ok := v.quickStat(path)
+	if !ok {
+		var err error
+		if _, _, info, err = v.locate(path); err != nil {
+			return Info{}, err
+		}
 	}
 	return Info{Size: info.Size(), ModTime: info.ModTime()}, nil
+}
+
+// quickStat asks by the path on the host, where the folder is known to be
+// reached without links. If someone makes it a link within the second for which
+// that is known, the size and time of a file outside are all that can be seen.
+func (v *Vault) quickStat(path string) (info fs.FileInfo, ok bool) {
+	if checkPath(path) != "" || shortName(slashpath.Base(path)) {
+		return nil, false
+	}
+	if _, err := v.current(); err != nil || !v.isPlain(slashpath.Dir(path)) {
+		return nil, false
+	}
+	info, err := os.Lstat(filepath.Join(v.dir, filepath.FromSlash(path)))
+	return info, err == nil && isRegular(info.Mode())
 }

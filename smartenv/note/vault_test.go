@@ -1,0 +1,242 @@
+package note
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const canary = "what lies outside the vault"
+
+// linkedVault is a vault with every kind of link, beside a secret that no
+// reading may ever return. Its name is reached through a link too.
+func linkedVault(t *testing.T) (dir string) {
+	base := t.TempDir()
+	real := filepath.Join(base, "real")
+	writeFiles(t, real, "Note.md", "Folder/Deep.md", ".obsidian/data.json", "Other/Deep.md")
+	writeFiles(t, base, "secret/canary.md")
+	if err := os.WriteFile(filepath.Join(base, "secret/canary.md"), []byte(canary), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(base, "vault")
+	link(t, "real", dir)
+	for name, target := range map[string]string{
+		"in-relative.md":        "Folder/Deep.md",
+		"in-absolute.md":        filepath.Join(dir, "Folder", "Deep.md"),
+		"in-absolute-real.md":   filepath.Join(real, "Folder", "Deep.md"),
+		"Folder/in-up.md":       "../Note.md",
+		"Folder/in-reenter.md":  "../../real/Note.md",
+		"in-chain.md":           "in-absolute.md",
+		"Linked":                "Folder",
+		"LinkedAbsolute":        filepath.Join(real, "Folder"),
+		"out-relative.md":       "../secret/canary.md",
+		"out-absolute.md":       filepath.Join(base, "secret", "canary.md"),
+		"out-chain.md":          "out-relative.md",
+		"Out":                   "../secret",
+		"OutAbsolute":           filepath.Join(base, "secret"),
+		"Folder/out-through.md": "../Out/canary.md",
+		"hidden.md":             ".obsidian/data.json",
+		"Hidden":                ".obsidian",
+		"to-folder.md":          "Folder",
+		"to-root":               ".",
+		"loop-a.md":             "loop-b.md",
+		"loop-b.md":             "loop-a.md",
+		"loop-self.md":          "loop-self.md",
+		"dangling.md":           "Gone.md",
+		"Folder/Circle":         "../Folder",
+	} {
+		link(t, target, filepath.Join(real, filepath.FromSlash(name)))
+	}
+	return dir
+}
+
+func TestReadLinks(t *testing.T) {
+	dir := linkedVault(t)
+	v := openVault(t, dir)
+	cases := []struct {
+		path, text, reason string
+	}{
+		{"Note.md", "Note.md", ""},
+		{"in-relative.md", "Folder/Deep.md", ""},
+		{"in-absolute.md", "Folder/Deep.md", ""},
+		{"in-absolute-real.md", "Folder/Deep.md", ""},
+		{"Folder/in-up.md", "Note.md", ""},
+		{"Folder/in-reenter.md", "Note.md", ""},
+		{"in-chain.md", "Folder/Deep.md", ""},
+		{"Linked/Deep.md", "Folder/Deep.md", ""},
+		{"Linked/in-up.md", "Note.md", ""},
+		{"LinkedAbsolute/Deep.md", "Folder/Deep.md", ""},
+		{"Folder/Circle/Circle/Deep.md", "Folder/Deep.md", ""},
+		{"out-relative.md", "", reasonOutside},
+		{"out-absolute.md", "", reasonOutside},
+		{"out-chain.md", "", reasonOutside},
+		{"Out/canary.md", "", reasonOutside},
+		{"OutAbsolute/canary.md", "", reasonOutside},
+		{"Folder/out-through.md", "", reasonOutside},
+		{"to-root/Note.md", "", reasonOutside},
+		{"hidden.md", "", reasonAstray + reasonHidden},
+		{"Hidden/data.json", "", reasonAstray + reasonHidden},
+		{"to-folder.md", "", reasonIrregular},
+		{"Folder", "", reasonIrregular},
+		{"loop-a.md", "", reasonLoop},
+		{"loop-self.md", "", reasonLoop},
+	}
+	for _, c := range cases {
+		text, err := v.Read(c.path)
+		info, statErr := v.Stat(c.path)
+		resolved, resolveErr := v.Resolve(c.path)
+		checkDiscreet(t, filepath.Dir(dir), err)
+		if c.reason == "" {
+			if text != c.text || err != nil {
+				t.Errorf("Read(%q) = %q, %v, want %q", c.path, text, err, c.text)
+			}
+			if info.Size != int64(len(c.text)) || statErr != nil {
+				t.Errorf("Stat(%q) = %+v, %v, want size %d", c.path, info, statErr, len(c.text))
+			}
+			if resolved != c.path || resolveErr != nil {
+				t.Errorf("Resolve(%q) = %q, %v", c.path, resolved, resolveErr)
+			}
+			continue
+		}
+		for _, err := range []error{err, statErr} {
+			var refused *RefusedError
+			if !errors.As(err, &refused) || refused.Reason != c.reason {
+				t.Errorf("Read or Stat(%q): %v, want it refused: %s", c.path, err, c.reason)
+			}
+		}
+		if resolveErr == nil {
+			t.Errorf("Resolve(%q) = %q, want an error", c.path, resolved)
+		}
+	}
+	for _, path := range []string{"dangling.md", "Note.md/x.md", "Missing/x.md"} {
+		if _, err := v.Read(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("Read(%q): %v, want fs.ErrNotExist", path, err)
+		}
+	}
+}
+
+func TestListLinks(t *testing.T) {
+	v := openVault(t, linkedVault(t))
+	got, unreadable, err := v.List()
+	want := []string{
+		"Folder/Deep.md", "Folder/in-reenter.md", "Folder/in-up.md", "Note.md", "Other/Deep.md",
+		"in-absolute-real.md", "in-absolute.md", "in-chain.md", "in-relative.md",
+	}
+	if !reflect.DeepEqual(got, want) || unreadable != 0 || err != nil {
+		t.Errorf("List() = %q, %d, %v, want %q", got, unreadable, err, want)
+	}
+}
+
+func TestListEdgeMini(t *testing.T) {
+	v := openVault(t, vaultDir(t, "edge-mini"))
+	got, unreadable, err := v.List()
+	want := []string{
+		"UP.MD", "Untitled 1.md", "b200.md", "b201.md", "big.md", "empty.md", "short.md",
+		"sub/a#b/n.md", "sub/bom.md", "sub/crlf.md", "sub/d.excalidraw.md", "sub/emoji 😀.md",
+		"sub/invalid.md", "sub/nospace.md", "sub/overlap.md", "sub/special.md", "sub/tags.md",
+		"sub/yaml.md", "unclosed.md",
+	}
+	if !reflect.DeepEqual(got, want) || unreadable != 0 || err != nil {
+		t.Errorf("List() = %q, %d, %v, want %q", got, unreadable, err, want)
+	}
+}
+
+// TestReadWhileLinkFlips swaps a note for a link out of the vault and back
+// while it is read: the secret must never be seen.
+func TestReadWhileLinkFlips(t *testing.T) {
+	base := t.TempDir()
+	dir := filepath.Join(base, "vault")
+	writeFiles(t, dir, "Note.md", "Folder/canary.md")
+	writeFiles(t, base, "out/canary.md")
+	if err := os.WriteFile(filepath.Join(base, "out/canary.md"), []byte(canary), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	link(t, "../out/canary.md", filepath.Join(dir, "link.md"))
+	link(t, "../out", filepath.Join(dir, "linked"))
+	v := openVault(t, dir)
+
+	stop := make(chan struct{})
+	var flipping sync.WaitGroup
+	flipping.Go(func() {
+		at := func(name string) string { return filepath.Join(dir, name) }
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			for _, move := range [][2]string{
+				{"Note.md", "note"}, {"link.md", "Note.md"}, {"Note.md", "link.md"}, {"note", "Note.md"},
+				{"Folder", "folder"}, {"linked", "Folder"}, {"Folder", "linked"}, {"folder", "Folder"},
+			} {
+				os.Rename(at(move[0]), at(move[1]))
+			}
+		}
+	})
+	for deadline := time.Now().Add(500 * time.Millisecond); time.Now().Before(deadline); {
+		for _, path := range []string{"Note.md", "Folder/canary.md"} {
+			if text, _ := v.Read(path); strings.Contains(text, canary) {
+				t.Fatalf("Read(%q) = %q", path, text)
+			}
+		}
+	}
+	close(stop)
+	flipping.Wait()
+}
+
+// TestVaultComesBack deletes the vault and puts another in its place.
+func TestVaultComesBack(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "vault")
+	writeFiles(t, dir, "Old.md")
+	v := openVault(t, dir)
+	if err := os.Rename(dir, dir+"-gone"); err != nil {
+		t.Skipf("an open folder cannot be moved here: %v", err)
+	}
+	v.checked = time.Time{} // instead of waiting a second
+	if _, _, err := v.List(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("List() of a vault that is gone: %v, want fs.ErrNotExist", err)
+	} else {
+		checkDiscreet(t, dir, err)
+	}
+	writeFiles(t, dir, "New.md")
+	v.checked = time.Time{}
+	if text, err := v.Read("New.md"); text != "New.md" || err != nil {
+		t.Errorf("Read of the new vault = %q, %v", text, err)
+	}
+	if _, err := v.Read("Old.md"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Read of the old vault: %v, want fs.ErrNotExist", err)
+	}
+	v.Close()
+	if _, err := v.Read("New.md"); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("Read after Close: %v, want fs.ErrClosed", err)
+	}
+}
+
+func TestReadHuge(t *testing.T) {
+	dir := t.TempDir()
+	writeFiles(t, dir, "sparse.md", "zeros.md")
+	if err := os.Truncate(filepath.Join(dir, "sparse.md"), 2<<30); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(filepath.Join(dir, "zeros.md"), 5<<20); err != nil {
+		t.Fatal(err)
+	}
+	v := openVault(t, dir)
+	var refused *RefusedError
+	if _, err := v.Read("sparse.md"); !errors.As(err, &refused) || refused.Reason != reasonHuge {
+		t.Errorf("Read of 2 GiB: %v, want it refused", err)
+	}
+	text, err := v.Read("zeros.md")
+	if len(text) != 5<<20 || err != nil {
+		t.Errorf("Read of 5 MiB: %d bytes, %v", len(text), err)
+	}
+	if quote, err := Excerpt(text, 1, 1, 1200); len(quote) != 1200 || err != nil {
+		t.Errorf("Excerpt of one long line: %d bytes, %v, want 1200", len(quote), err)
+	}
+}

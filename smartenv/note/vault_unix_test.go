@@ -1,0 +1,103 @@
+//go:build !windows
+
+package note
+
+import (
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestIrregularFiles would hang if one of them were opened without care.
+func TestIrregularFiles(t *testing.T) {
+	dir := t.TempDir()
+	writeFiles(t, dir, "Note.md", "folder.md/x.md")
+	if err := syscall.Mkfifo(filepath.Join(dir, "fifo.md"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	socket, err := net.Listen("unix", filepath.Join(dir, "socket.md"))
+	if err != nil {
+		t.Skipf("no sockets here: %v", err)
+	}
+	defer socket.Close()
+	link(t, "fifo.md", filepath.Join(dir, "link.md"))
+	link(t, "/dev/zero", filepath.Join(dir, "zero.md"))
+	v := openVault(t, dir)
+
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, path := range []string{"fifo.md", "socket.md", "link.md", "folder.md", "zero.md"} {
+			var refused *RefusedError
+			if _, err := v.Read(path); !errors.As(err, &refused) {
+				t.Errorf("Read(%q): %v, want it refused", path, err)
+			}
+			if _, err := v.Resolve(path); err == nil {
+				t.Errorf("Resolve(%q) finds it", path)
+			}
+		}
+		if _, err := OpenShared(filepath.Join(dir, "fifo.md")); err == nil {
+			t.Error("OpenShared opens a FIFO")
+		}
+		got, _, err := v.List()
+		if len(got) != 2 || err != nil {
+			t.Errorf("List() = %q, %v, want two notes", got, err)
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("an irregular file blocks")
+	}
+}
+
+func TestUnreadable(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root reads everything: run as another user")
+	}
+	dir := t.TempDir()
+	writeFiles(t, dir, "Note.md", "Closed/x.md", "closed.md")
+	for _, name := range []string{"Closed", "closed.md"} {
+		if err := os.Chmod(filepath.Join(dir, name), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer os.Chmod(filepath.Join(dir, "Closed"), 0o755)
+	v := openVault(t, dir)
+	for _, path := range []string{"Closed/x.md", "closed.md"} {
+		if _, err := v.Read(path); !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("Read(%q): %v, want fs.ErrPermission", path, err)
+		}
+	}
+	if _, err := v.Resolve("Closed/x.md"); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("Resolve below a closed folder: %v, want fs.ErrPermission", err)
+	}
+	got, unreadable, err := v.List()
+	if len(got) != 2 || unreadable != 1 || err != nil {
+		t.Errorf("List() = %q, %d, %v, want two notes and one closed folder", got, unreadable, err)
+	}
+}
+
+// TestUnusableNames lists names that Linux allows and no path can have.
+func TestUnusableNames(t *testing.T) {
+	dir := t.TempDir()
+	writeFiles(t, dir, "Note.md")
+	made := 0
+	for _, name := range []string{"latin\xe9.md", `back\slash.md`, "co:lon.md", "trailing ./x.md"} {
+		full := filepath.Join(dir, name)
+		os.MkdirAll(filepath.Dir(full), 0o755)
+		if os.WriteFile(full, nil, 0o644) == nil {
+			made++
+		}
+	}
+	v := openVault(t, dir)
+	got, unreadable, err := v.List()
+	if len(got) != 1 || unreadable != made || err != nil {
+		t.Errorf("List() = %q, %d, %v, want Note.md and %d names left out", got, unreadable, err, made)
+	}
+}
