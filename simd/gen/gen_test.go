@@ -1,0 +1,44 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestGenerated: the checked-in assembly is what this program writes, and nobody's hand is in it.
+func TestGenerated(t *testing.T) {
+	want := files()
+	for name, text := range want {
+		got, err := os.ReadFile(filepath.Join("..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != text {
+			t.Errorf("%s differs from what gen writes: run go generate ./simd", name)
+		}
+	}
+	checkedIn, err := filepath.Glob("../*.s")
+	if err != nil || len(checkedIn) == 0 {
+		t.Fatalf("Glob(../*.s) = %v, %v", checkedIn, err)
+	}
+	for _, path := range checkedIn {
+		if _, ok := want[filepath.Base(path)]; !ok {
+			t.Errorf("%s is not written by gen", path)
+		}
+	}
+}
+
+// TestEncodings compares the instructions that are encoded by hand with the words that llvm-mc gives.
+func TestEncodings(t *testing.T) {
+	for _, test := range []struct{ got, want string }{
+		{fadd(1, 2, 3), "WORD $0x4e23d441 // fadd v1.4s, v2.4s, v3.4s"},
+		{faddp(0, 31, 16), "WORD $0x6e30d7e0 // faddp v0.4s, v31.4s, v16.4s"},
+		{fmlaLane(15, 24, 23, 0), "WORD $0x4f97130f // fmla v15.4s, v24.4s, v23.s[0]"},
+		{fmlaLane(0, 27, 16, 3), "WORD $0x4fb01b60 // fmla v0.4s, v27.4s, v16.s[3]"},
+	} {
+		if test.got != test.want {
+			t.Errorf("encoded %q, want %q", test.got, test.want)
+		}
+	}
+}
