@@ -9,11 +9,12 @@ type acceptor struct {
 	file        *multifile
 	refused     map[Reason]int
 	accepted    int
-	closed      bool // the model is refused: no item has a row
+	maxRow      int64 // greatest row a reference under the fingerprint names; -1 = none
+	closed      bool  // the model is refused: no item has a row
 }
 
 func newAcceptor(fingerprint string, file *multifile) *acceptor {
-	return &acceptor{fingerprint: fingerprint, file: file, refused: map[Reason]int{}}
+	return &acceptor{fingerprint: fingerprint, file: file, refused: map[Reason]int{}, maxRow: -1}
 }
 
 // row returns the item's row, or -1 and why it has none. hash is the item's own
@@ -39,6 +40,7 @@ func (a *acceptor) check(refs []reference, hash string) (int64, Reason) {
 		if ref.fingerprint != a.fingerprint {
 			continue
 		}
+		a.maxRow = max(a.maxRow, ref.row)
 		switch {
 		case ref.file != a.fingerprint:
 			return -1, reasonWrongFile

@@ -101,7 +101,7 @@ func (s *Snapshot) addSource(i int, n *noteState, fresh *freshness, notes, block
 	for j := range rec.blocks {
 		b := &rec.blocks[j]
 		row, reason := blocks.row(b.refs, b.hash)
-		if reason != "" && b.shouldEmbed {
+		if reason != "" && b.shouldEmbed && ranked {
 			s.Status.Blocks.Wanted++
 		}
 		if reason != "" || !ranked {

@@ -73,13 +73,11 @@ func list(dir string) (listing, error) {
 		}
 		for _, entry := range entries {
 			l.add(collection, entry.Name())
-			info, err := entry.Info()
-			signFile(&sign, collection+"/"+entry.Name(), info, err)
+			signFile(&sign, dir, collection+"/"+entry.Name())
 		}
 	}
 	for _, name := range []string{"smart_env.json", modelsCollection + "/embedding_models.ajson"} {
-		info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name)))
-		signFile(&sign, name, info, err)
+		signFile(&sign, dir, name)
 	}
 	slices.SortFunc(l.shards, func(a, b shard) int { return a.number - b.number })
 	l.signature = sign.String()
@@ -105,11 +103,10 @@ func (l *listing) add(collection, name string) {
 
 // signFile adds one file to a signature; a file that cannot be examined counts
 // as absent.
-func signFile(sign *strings.Builder, name string, info fs.FileInfo, err error) {
-	if err != nil {
-		return
+func signFile(sign *strings.Builder, dir, name string) {
+	if info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err == nil {
+		fmt.Fprintf(sign, "%q %d %d\n", name, info.Size(), info.ModTime().UnixNano())
 	}
-	fmt.Fprintf(sign, "%q %d %d\n", name, info.Size(), info.ModTime().UnixNano())
 }
 
 // generation returns nil when the files are a packed index: shard 0 is its
@@ -165,6 +162,24 @@ func statShared(path string) (fs.FileInfo, error) {
 	}
 	defer f.Close()
 	return f.Stat()
+}
+
+// statMultifiles examines all vector files of a listing, by "collection/name".
+func (l *listing) statMultifiles(dir string) (map[string]fs.FileInfo, error) {
+	infos := map[string]fs.FileInfo{}
+	for collection, names := range l.multifiles {
+		for _, name := range names {
+			info, err := statShared(filepath.Join(dir, collection, name))
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, &retryError{collection + "/" + name + " vanished while the index was read"}
+			}
+			if err != nil {
+				return nil, fmt.Errorf("reading the index: %w", err)
+			}
+			infos[collection+"/"+name] = info
+		}
+	}
+	return infos, nil
 }
 
 // A retryError says that the index is being rewritten: the same attempt a

@@ -82,9 +82,13 @@ func (x *Index) Snapshot(ctx context.Context) (*Snapshot, error) {
 // refresh loads the index unless its files are those of cur, the state before.
 func (x *Index) refresh(ctx context.Context, cur *state) (*Snapshot, error) {
 	if cur != nil && cur.snap.Behind == "" {
-		if files, err := list(x.loader.dir); err == nil && files.signature == cur.signature {
-			x.current.Store(&state{snap: cur.snap, signature: cur.signature, checked: time.Now()})
-			return cur.snap, nil
+		files, err := list(x.loader.dir)
+		if err == nil && files.signature == cur.signature {
+			moved, err := x.loader.notesMoved(ctx)
+			if err == nil && !moved {
+				x.current.Store(&state{snap: cur.snap, signature: cur.signature, checked: time.Now()})
+				return cur.snap, nil
+			}
 		}
 	}
 	start := time.Now()

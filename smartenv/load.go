@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"time"
 
@@ -23,6 +24,9 @@ type loader struct {
 	fresh   *freshness
 	retries int
 	busy    time.Time // since when the plugin seems to renumber rows; zero = it does not
+
+	lastScan *scan
+	rescanAt time.Time
 }
 
 func newLoader(v *note.Vault, model string) *loader {
@@ -87,27 +91,54 @@ func (l *loader) attempt(ctx context.Context, force bool) (*Snapshot, string, er
 	if err := l.checkBusy(&files, force); err != nil {
 		return nil, "", err
 	}
-	cfg, note, err := l.readConfig(ctx)
+	before, err := files.statMultifiles(l.dir)
 	if err != nil {
 		return nil, "", err
 	}
-	l.replay, err = l.replay.update(l.dir, files.shards)
+	cfg, incomplete, err := l.readConfig(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	l.replay, err = l.replay.update(ctx, l.dir, files.shards)
 	if err != nil {
 		return nil, "", err
 	}
 	snap := &Snapshot{Generation: "packed", Configured: cfg.model, Settings: cfg.settings, LoadedAt: time.Now()}
-	if note != "" {
-		snap.Warnings = append(snap.Warnings, note)
-	}
 	sc, err := scanNotes(ctx, l.fresh, l.replay.records, excluder(cfg.settings.exclusions))
 	if err != nil {
 		return nil, "", err
 	}
-	if err := l.readVectors(ctx, snap, sc, &files); err != nil {
+	pools, err := l.readVectors(ctx, snap, sc, &files, before)
+	if err != nil {
 		return nil, "", err
 	}
-	l.describe(snap, sc, &files)
+	if err := l.verify(pools, force); err != nil {
+		return nil, "", err
+	}
+	l.describe(snap, sc, &files, before, pools)
+	snap.warn(incomplete)
+	l.scanned(sc)
 	return snap, files.signature, nil
+}
+
+// verify checks that every file that was read is still in its place, and that the
+// plugin has not begun to renumber rows: it swaps the vector files first and the
+// log last, and in between nothing but the leftover *.optimize.tmp tells.
+func (l *loader) verify(pools []*pool, force bool) error {
+	if err := l.replay.verify(l.dir); err != nil {
+		l.replay = nil
+		return err
+	}
+	for _, p := range pools {
+		if err := p.file.verify(); err != nil {
+			return err
+		}
+	}
+	files, err := list(l.dir)
+	if err != nil {
+		return &retryError{"the index's files changed while they were read"}
+	}
+	return l.checkBusy(&files, force)
 }
 
 // checkBusy remembers since when the plugin renumbers rows and says to come back
@@ -150,35 +181,58 @@ func (l *loader) readConfig(ctx context.Context) (c config, warning string, err 
 	return c, fmt.Sprintf("the plugin's settings could not be read in full (%s); its defaults are used for the rest: open the vault in Obsidian so that they are saved again", incomplete), nil
 }
 
-// readVectors chooses the model and fills the snapshot's collections.
-func (l *loader) readVectors(ctx context.Context, snap *Snapshot, sc *scan, files *listing) error {
+// readVectors chooses the model and fills the snapshot's collections. It returns
+// the pool of the notes and that of the blocks.
+func (l *loader) readVectors(ctx context.Context, snap *Snapshot, sc *scan, files *listing, before map[string]fs.FileInfo) ([]*pool, error) {
 	refs := countReferences(l.replay.records, files.multifiles)
 	ch := chooseModel(snap.Configured, refs, l.model)
+	if ch.model.Dims == 0 && ch.refusal == nil {
+		ch.model.Dims = deriveDims(l.replay.records, ch.fingerprint, before)
+		if ch.model.Dims == 0 && refs.readable[ch.fingerprint] > 0 {
+			ch.refusal = refusal(fmt.Sprintf("the vault's model %s has no number of dimensions in its settings, and its vector files do not tell: choose the model again in the plugin's settings", ch.model.Name))
+		}
+	}
 	snap.Model, snap.Fingerprint, snap.Refusal = ch.model, ch.fingerprint, ch.refusal
-	if ch.warning != "" {
-		snap.Warnings = append(snap.Warnings, ch.warning)
+	snap.warn(ch.warning)
+	if snap.Refusal != nil {
+		snap.warn(snap.Refusal.Error())
 	}
-	var pools [2]*pool
-	for i, collection := range []string{sourcesCollection, blocksCollection} {
-		file, err := openMultifile(l.dir, collection, snap.Fingerprint, max(1, snap.Model.Dims))
+	var pools []*pool
+	for _, collection := range []string{sourcesCollection, blocksCollection} {
+		file, err := openMultifile(l.dir, collection, snap.Fingerprint, max(1, snap.Model.Dims), before)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		pools[i] = newPool(collection, snap.Fingerprint, file)
-		pools[i].closed = snap.Refusal != nil
+		p := newPool(collection, snap.Fingerprint, file)
+		p.closed = snap.Refusal != nil
+		pools = append(pools, p)
 	}
-	if err := snap.assemble(ctx, sc, l.fresh, pools[0], pools[1]); err != nil {
-		return err
+	return pools, snap.assemble(ctx, sc, l.fresh, pools[0], pools[1])
+}
+
+// A rescan of the notes is due when the last one is older than rescanAfter, and
+// at most a hundredth of the time goes into it.
+const (
+	rescanAfter = 10 * time.Second
+	rescanShare = 100
+)
+
+func (l *loader) scanned(sc *scan) {
+	l.lastScan = sc
+	l.rescanAt = time.Now().Add(max(rescanAfter, rescanShare*sc.took))
+}
+
+// notesMoved says whether notes appeared, vanished or changed since they were
+// scanned. It looks only now and then, because it examines every note.
+func (l *loader) notesMoved(ctx context.Context) (bool, error) {
+	if l.lastScan == nil || l.config == nil || time.Now().Before(l.rescanAt) {
+		return false, nil
 	}
-	if err := l.replay.verify(l.dir); err != nil {
-		l.replay = nil
-		return err
+	sc, err := scanNotes(ctx, l.fresh, l.replay.records, excluder(l.config.settings.exclusions))
+	if err != nil {
+		return false, err
 	}
-	for _, p := range pools {
-		if err := p.file.verify(); err != nil {
-			return err
-		}
-		snap.Warnings = append(snap.Warnings, p.warnings()...)
-	}
-	return nil
+	moved := !sc.equal(l.lastScan)
+	l.scanned(sc)
+	return moved, nil
 }

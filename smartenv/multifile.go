@@ -29,30 +29,43 @@ type multifile struct {
 	name    string // "smart_sources/mf_ccarbz"
 	path    string
 	missing bool
-	rows    int64 // whole rows at the time of info
-	torn    bool  // the size is no multiple of a row's
-	info    fs.FileInfo
+	size    int64       // bytes
+	rows    int64       // whole rows
+	info    fs.FileInfo // before the log was read
 }
 
-// openMultifile examines the file of a collection. dims must be positive. That
-// there is no such file is no error: missing is set.
-func openMultifile(dir, collection, fingerprint string, dims int) (*multifile, error) {
+// openMultifile examines the file of a collection, whose rows have dims values.
+// before tells what stood in the folder when the log was not yet read: rows that
+// are written now may be numbered anew, so it must still be the same file, but it
+// may have grown. That there is no such file is no error: missing is set.
+func openMultifile(dir, collection, fingerprint string, dims int, before map[string]fs.FileInfo) (*multifile, error) {
 	m := &multifile{
 		name: collection + "/" + fingerprint,
 		path: filepath.Join(dir, collection, fingerprint),
 	}
-	info, err := statShared(m.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		m.missing = true
+	m.info = before[m.name]
+	m.missing = m.info == nil
+	now, err := statShared(m.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && m.missing:
 		return m, nil
-	}
-	if err != nil {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &retryError{m.name + " vanished while the index was read"}
+	case err != nil:
 		return nil, fmt.Errorf("reading the index: %w", err)
+	case m.missing:
+		return nil, &retryError{m.name + " appeared while the index was read"}
 	}
-	stride := int64(dims) * 4
-	m.info, m.rows, m.torn = info, info.Size()/stride, info.Size()%stride != 0
+	if err := unmoved(m.name, m.info, now); err != nil {
+		return nil, err
+	}
+	m.size, m.rows = now.Size(), now.Size()/int64(4*dims)
 	return m, nil
 }
+
+// torn says whether the file ends within a row: an append that did not finish,
+// or that goes on just now.
+func (m *multifile) torn(dims int) bool { return m.size%int64(4*dims) != 0 }
 
 // verify checks that the file is still the one that was read.
 func (m *multifile) verify() error {
@@ -145,4 +158,47 @@ func repair(row []float32) (scaled bool, bad Reason) {
 		row[i] = float32(float64(v) / norm)
 	}
 	return true, ""
+}
+
+// deriveDims finds a row's length from the size of the model's files and the
+// greatest row any reference names, for models whose record has no dims: the one
+// number that fits every file. 0 when there is none.
+func deriveDims(records map[string]*record, fingerprint string, files map[string]fs.FileInfo) int {
+	last := map[string]int64{sourcesCollection: -1, blocksCollection: -1}
+	note := func(collection string, refs []reference) {
+		for _, ref := range refs {
+			if ref.fingerprint == fingerprint {
+				last[collection] = max(last[collection], ref.row)
+			}
+		}
+	}
+	for _, rec := range records {
+		note(sourcesCollection, rec.refs)
+		for i := range rec.blocks {
+			note(blocksCollection, rec.blocks[i].refs)
+		}
+	}
+	var dims int64
+	for collection, row := range last {
+		info := files[collection+"/"+fingerprint]
+		if info == nil || row < 0 {
+			continue
+		}
+		fit := fittingDims(info.Size(), row)
+		if fit == 0 || dims != 0 && fit != dims {
+			return 0
+		}
+		dims = fit
+	}
+	return int(dims)
+}
+
+// fittingDims returns how many values a row has when a file of this size ends
+// with row last; 0 when that is no whole number.
+func fittingDims(size, last int64) int64 {
+	values := size / 4
+	if size%4 != 0 || last < 0 || values == 0 || values%(last+1) != 0 {
+		return 0
+	}
+	return values / (last + 1)
 }

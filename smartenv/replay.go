@@ -2,6 +2,7 @@ package smartenv
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -62,7 +63,7 @@ func newReplay() *replay {
 // than what was appended since the last time. It returns a replay that started
 // anew when that is not possible. The error is a *retryError when the files
 // changed under it.
-func (r *replay) update(dir string, shards []shard) (*replay, error) {
+func (r *replay) update(ctx context.Context, dir string, shards []shard) (*replay, error) {
 	if r != nil && r.continues(dir, shards) {
 		for i := range shards {
 			if err := r.readShard(dir, shards[i], i); err != nil {
@@ -73,6 +74,9 @@ func (r *replay) update(dir string, shards []shard) (*replay, error) {
 	}
 	fresh := newReplay()
 	for i := range shards {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if err := fresh.readShard(dir, shards[i], i); err != nil {
 			return nil, err
 		}

@@ -2,47 +2,165 @@ package smartenv
 
 import (
 	"fmt"
-	"path/filepath"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
 )
 
-// describe fills in the status and the warnings that do not depend on vectors.
-func (l *loader) describe(snap *Snapshot, sc *scan, files *listing) {
+// warn adds a sentence to the warnings, unless it is empty.
+func (s *Snapshot) warn(sentence string) {
+	if sentence != "" {
+		s.Warnings = append(s.Warnings, sentence)
+	}
+}
+
+// warnIf adds a sentence that begins with a number, unless the number is zero.
+// format has one %s, for the number with its noun.
+func (s *Snapshot) warnIf(n int, noun, format string, args ...any) {
+	if n > 0 {
+		s.warn(fmt.Sprintf(format, append([]any{count(n, noun)}, args...)...))
+	}
+}
+
+// count returns "1 note" or "3 notes".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// describe fills in the status of the files, and the warnings.
+func (l *loader) describe(snap *Snapshot, sc *scan, files *listing, before map[string]fs.FileInfo, pools []*pool) {
 	st := &snap.Status
 	counts := l.replay.counts
 	st.Records, st.Tombstones = counts.records, counts.tombstones
-	st.SkippedLines, st.SkippedFirst = counts.skipped, append([]string(nil), counts.examples...)
+	st.SkippedLines, st.SkippedFirst = counts.skipped, slices.Clone(counts.examples)
 	st.IgnoredFiles, st.LegacyNewest, st.Retries = files.ignored, files.legacy, l.retries
 	for i := range l.replay.shards {
 		sh := &l.replay.shards[i]
 		st.Shards = append(st.Shards, File{Name: sh.name, Size: sh.info.Size()})
 	}
-	for _, collection := range []string{sourcesCollection, blocksCollection} {
-		for _, name := range files.multifiles[collection] {
-			f := File{Name: collection + "/" + name}
-			if info, err := statShared(filepath.Join(l.dir, collection, name)); err == nil {
-				f.Size = info.Size()
-			}
-			m, known := KnownModel(name)
-			if name == snap.Fingerprint {
-				m, known = snap.Model, true
-			}
-			if known && m.Dims > 0 {
-				f.Rows = f.Size / int64(4*m.Dims)
-			}
-			if name == snap.Fingerprint && collection == sourcesCollection {
-				f.Referenced = st.Notes.Referenced
-			} else if name == snap.Fingerprint {
-				f.Referenced = st.Blocks.Referenced
-			}
-			st.Multifiles = append(st.Multifiles, f)
+	for _, p := range pools {
+		for _, name := range files.multifiles[p.name] {
+			st.Multifiles = append(st.Multifiles, p.describe(name, snap.Model, before[p.name+"/"+name].Size()))
 		}
 	}
-	snap.Warnings = append(snap.Warnings, snap.statusWarnings()...)
-	if sc.refused > 0 {
-		snap.Warnings = append(snap.Warnings, fmt.Sprintf("%d notes of the index lie behind links that leave the vault, or have a path that is not followed; they are left out", sc.refused))
+	if len(files.rewriting) > 0 {
+		snap.warn("the plugin's Optimize has left " + files.rewriting[0] + " behind, so vectors and notes may be mixed up: " +
+			"wait until it has ended, and if it has not in a minute, re-index in the plugin's settings")
+	}
+	l.warnFiles(snap, files)
+	for _, p := range pools {
+		snap.warnReferences(p, files)
+	}
+	snap.warnNotes(sc)
+}
+
+// describe returns one of the collection's files.
+func (p *pool) describe(name string, model Model, size int64) File {
+	f := File{Name: p.name + "/" + name, Size: size}
+	m, _ := KnownModel(name)
+	if name == p.fingerprint {
+		m, f.Referenced = model, p.accepted
+		f.Size = max(f.Size, p.file.size)
+	}
+	if m.Dims > 0 {
+		f.Rows = f.Size / int64(4*m.Dims)
+	}
+	return f
+}
+
+// warnFiles warns of what is odd about the set of files and the log's lines.
+func (l *loader) warnFiles(snap *Snapshot, files *listing) {
+	st := &snap.Status
+	if !files.legacy.IsZero() {
+		snap.warn("an older index (.smart-env/multi, last written " + files.legacy.Format(time.DateOnly) +
+			") lies beside the packed one; it is ignored and can be deleted")
+	}
+	snap.warnIf(st.SkippedLines, "line", "%s of the index's log could not be read and had no effect (first: %s): "+
+		"notes they were about may be out of date until the plugin saves them again", strings.Join(st.SkippedFirst[:min(1, len(st.SkippedFirst))], ""))
+	conflicts := 0
+	for _, name := range files.ignored {
+		if !isLeftover(name) {
+			conflicts++
+		}
+	}
+	snap.warnIf(conflicts, "file", "%s in the index's folders cannot be part of the index and will be ignored (%s): "+
+		"conflict copies come from syncing .smart-env, which the plugin advises against", strings.Join(files.ignored[:min(3, len(files.ignored))], ", "))
+	refs := countReferences(l.replay.records, files.multifiles)
+	if want := snap.Configured.Fingerprint(); want != snap.Fingerprint {
+		snap.warnIf(refs.lost[want], "reference", "%s to vectors of the configured model cannot be followed, since the multifile "+want+
+			" is missing: let the sync finish, or let Smart Connections embed the vault again")
 	}
 }
 
-func (s *Snapshot) statusWarnings() (warnings []string) { return nil }
+// isLeftover says whether a file is one the plugin itself leaves for a moment.
+func isLeftover(name string) bool {
+	for _, suffix := range []string{".tmp", ".bak", ".backup"} {
+		if strings.HasSuffix(name, suffix) {
+			return true
+		}
+	}
+	return false
+}
 
-func (p *pool) warnings() (warnings []string) { return nil }
+// warnReferences warns of references of one collection that could not be
+// followed, and of rows that were mended or left out.
+func (s *Snapshot) warnReferences(p *pool, files *listing) {
+	const reindex = "re-index in the plugin's settings if that does not pass"
+	noun := strings.TrimSuffix(strings.TrimPrefix(p.name, "smart_"), "s") // "source" or "block"
+	if noun == "source" {
+		noun = "note"
+	}
+	name := p.file.name
+	if p.refused[reasonNoFile] > 0 {
+		hint := "let the sync finish, or re-index in the plugin's settings"
+		if slices.Contains(files.ignored, name+".bak") {
+			hint = "a crash has left it as " + name + ".bak; quit Obsidian and rename that to " + p.fingerprint + ", or re-index"
+		}
+		s.warnIf(p.refused[reasonNoFile], noun, "%s cannot be ranked, since the multifile "+name+" is missing: "+hint)
+	}
+	if n := p.refused[reasonOutOfRange]; n > 0 {
+		s.warnIf(n, noun, "%s cannot be ranked, since the row lies past the end of "+name+": the file is older than the log; let the sync finish, "+reindex)
+		if fit := fittingDims(p.file.size, p.maxRow); fit > 0 {
+			s.warn(fmt.Sprintf("%s would fit vectors of %d values, but the model's have %d: check the model in the plugin's settings", name, fit, s.Model.Dims))
+		}
+	}
+	s.warnIf(p.refused[reasonWrongFile]+p.refused[reasonBadRow], noun, "%s cannot be ranked, since the reference into "+name+" is damaged: "+reindex)
+	s.warnIf(p.refused[reasonOutdated], noun, "%s changed without being embedded anew, so the old vector is not ranked (nor does the plugin rank it): open the vault in Obsidian and let it finish")
+	s.warnIf(p.refused[reasonOtherModel], noun, "%s cannot be ranked, having vectors of another model only: let Smart Connections embed the vault with one model")
+	bad := 0
+	for _, n := range p.bad {
+		bad += n
+	}
+	s.warnIf(bad, "vector", "%s of "+name+" had to be left out, not being finite or being zero: re-index in the plugin's settings")
+	if s.Model.Provider == defaultModel().Provider {
+		s.warnIf(p.scaled, "vector", "%s of "+name+" had to be scaled to the unit length that this model's should have: "+reindex)
+	}
+	if !p.closed && !p.file.missing && p.file.torn(max(1, s.Model.Dims)) {
+		s.warn(name + " ends within a row, which is ignored: the plugin is writing it, or an append was cut off")
+	}
+}
+
+// warnNotes warns of the difference between the index and the notes on disk.
+func (s *Snapshot) warnNotes(sc *scan) {
+	st := &s.Status
+	if total := st.Notes.NotIndexed + st.Notes.Live - st.Notes.Missing - st.Notes.Excluded; st.Notes.NotIndexed > 0 {
+		s.warnIf(st.Notes.NotIndexed, "note", "%s of %d on disk cannot be found, having no record in the index: open the vault in Obsidian and let Smart Connections finish", total)
+	}
+	if st.Notes.Live > 0 && st.Notes.Referenced == 0 && st.Blocks.Referenced == 0 && s.Refusal == nil {
+		s.warn("the index has no vectors that can be used yet: open the vault in Obsidian and let Smart Connections embed it")
+	}
+	s.warnIf(st.Blocks.Wanted, "block", "%s selected for embedding cannot be ranked, having no vector that can be used: open the vault in Obsidian and let Smart Connections finish")
+	s.warnIf(st.Notes.Stale, "note", "%s changed since being embedded, so results are marked stale: open the vault in Obsidian and let Smart Connections embed the new text")
+	s.warnIf(st.Notes.Missing, "note", "%s of the index cannot be found on disk and will not be ranked: open the vault in Obsidian, and the plugin drops what is gone")
+	s.warnIf(st.Notes.Unreadable, "note", "%s cannot be read, so the vectors may be out of date and no text is shown: check the permissions of the vault's files")
+	s.warnIf(st.Notes.Unlisted, "folder or file", "%s of the vault could not be listed: check permissions and names")
+	s.warnIf(st.Notes.Unknown, "note", "%s cannot be compared with the text on disk, since the index holds no hash or one of an older plugin version: let Smart Connections import the vault again")
+	s.warnIf(sc.refused, "note", "%s of the index will be left out, since the path leads out of the vault or is not followed: move what is linked into the vault to have it searched")
+	if !s.Settings.EmbedBlocks {
+		s.warn("the plugin is set not to embed blocks, so sections of notes may be missing from the results: turn block embedding on in its settings")
+	}
+}

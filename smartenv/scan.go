@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"time"
 
 	"smart-connections-mcp/smartenv/note"
 )
@@ -23,6 +24,7 @@ type scan struct {
 	notIndexed int         // notes on disk without a record, exclusions apart
 	unlisted   int         // what could not be listed
 	refused    int         // records whose path may not be followed
+	took       time.Duration
 }
 
 // scanEvery is how many notes are examined between looks at the context.
@@ -31,6 +33,7 @@ const scanEvery = 100
 // scanNotes examines the note of every record: whether it is excluded, exists,
 // can be read, and still has the text that was embedded.
 func scanNotes(ctx context.Context, fresh *freshness, records map[string]*record, excluded func(string) bool) (*scan, error) {
+	start := time.Now()
 	listed, unlisted, err := fresh.vault.List()
 	if err != nil {
 		return nil, err
@@ -56,7 +59,16 @@ func scanNotes(ctx context.Context, fresh *freshness, records map[string]*record
 		}
 		sc.notes = append(sc.notes, n)
 	}
+	sc.took = time.Since(start)
 	return sc, nil
+}
+
+// equal says whether two scans found the same notes in the same state.
+func (sc *scan) equal(other *scan) bool {
+	return sc.notIndexed == other.notIndexed && sc.unlisted == other.unlisted &&
+		slices.EqualFunc(sc.notes, other.notes, func(a, b noteState) bool {
+			return a.rec == b.rec && a.state == b.state && a.info.Size == b.info.Size && a.info.ModTime.Equal(b.info.ModTime)
+		})
 }
 
 // examine fills in state and info of a note from the disk.

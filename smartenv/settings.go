@@ -184,6 +184,9 @@ func parseModels(data []byte) (models map[string]modelRecord, complete bool) {
 	return models, complete
 }
 
+// maxDims is more than any embedding model has; a greater number is a mistake.
+const maxDims = 1 << 16
+
 // decodeModel reads a model record; what is missing has the plugin's defaults,
 // and what the plugin's built-in list knows better comes from there.
 func decodeModel(value []byte) modelRecord {
@@ -214,6 +217,9 @@ func decodeModel(value []byte) modelRecord {
 	m.Dims = dims
 	if dims == 0 {
 		m.Dims = dimensions
+	}
+	if m.Dims > maxDims {
+		m.Dims = 0
 	}
 	rec.model = completeModel(m)
 	return rec
@@ -294,8 +300,10 @@ func readConfig(dir string) (c config, incomplete string) {
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		incomplete = fmt.Sprintf("embedding_models.ajson: %v", err)
-	case !complete || err == nil && len(models) == 0:
-		incomplete = "embedding_models.ajson: no complete model record, or a damaged line"
+	case err == nil && len(trimBlanks(data)) == 0:
+		incomplete = "embedding_models.ajson: it is empty"
+	case !complete && models[c.settings.modelKey] == (modelRecord{}):
+		incomplete = "embedding_models.ajson: damaged line, and no record of the configured model"
 	}
 	c.model = configuredModel(c.settings.modelKey, models)
 	return c, incomplete
