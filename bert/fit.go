@@ -1,0 +1,59 @@
+package bert
+
+import (
+	"math"
+	"strings"
+)
+
+// fit shortens a text to at most limit tokens, [CLS] and [SEP] included, and
+// returns it with all its ids. It is the plugin's own loop, whose steps decide
+// which words a long note is embedded by: take nine tenths of the share that
+// would fit, counted in UTF-16 units, go back to the last space, count again.
+// A newline is no place to go back to. (format section 9.2)
+func (t *tokenizer) fit(text string, limit int) (fitting string, ids []int) {
+	ids = t.ids(text)
+	if len(ids) <= limit {
+		return text, ids
+	}
+	units := len16(text)
+	for len(ids) > limit && units > 0 {
+		share := float64(limit) / float64(len(ids))
+		// units is what JavaScript's string would have: one more than the text
+		// when the cut falls inside a surrogate pair, half of which no token shows.
+		units = int(math.Floor(float64(units) * share * 0.9))
+		text = prefix16(text, units)
+		if space := strings.LastIndexByte(text, ' '); space > 0 {
+			text = text[:space]
+			units = len16(text)
+		}
+		ids = t.ids(text)
+	}
+	return text, ids
+}
+
+// len16 is the length of s in UTF-16 units.
+func len16(s string) int {
+	n := 0
+	for _, r := range s {
+		n += units16(r)
+	}
+	return n
+}
+
+// prefix16 returns the characters that end within the first n UTF-16 units of s.
+func prefix16(s string, n int) string {
+	for i, r := range s {
+		if n -= units16(r); n < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// units16 is the number of UTF-16 units of one character.
+func units16(r rune) int {
+	if r > 0xFFFF {
+		return 2
+	}
+	return 1
+}

@@ -1,0 +1,71 @@
+package bert
+
+import (
+	"slices"
+	"testing"
+)
+
+// addTexts seeds a fuzz target with the golden texts and with what cannot
+// stand in them: invalid UTF-8.
+func addTexts(f *testing.F, add func(text string)) {
+	for i, g := range fixtures[0].goldens(f) {
+		if i%5 == 0 && len(g.Text) < 500 {
+			add(g.Text)
+		}
+	}
+	for _, text := range []string{"\xff\xfe", "a\xed\xa0\x80b", "ΑΣ\xcc", "[MASK\xc2]", "\xf0\x9f\x98"} {
+		add(text)
+	}
+}
+
+// Any bytes have ids: in range, [CLS] first, [SEP] last, the same every time;
+// and invalid UTF-8 is nothing but dropped characters.
+func FuzzTokenize(f *testing.F) {
+	tok := fixtures[0].load(f).tokenizer
+	addTexts(f, func(text string) { f.Add(text) })
+	f.Fuzz(func(t *testing.T, text string) {
+		ids := tok.ids(text)
+		if ids[0] != tok.cls || ids[len(ids)-1] != tok.sep {
+			t.Errorf("ids(%q) = %v: not between [CLS] and [SEP]", text, ids)
+		}
+		for _, id := range ids {
+			if id < 0 || id >= 1000 {
+				t.Errorf("ids(%q) has %d", text, id)
+			}
+		}
+		if again := tok.ids(string([]rune(text))); !slices.Equal(again, ids) {
+			t.Errorf("ids(%q) = %v, with U+FFFD for invalid bytes %v", text, ids, again)
+		}
+	})
+}
+
+// What fits is a beginning of the text and short enough.
+func FuzzFit(f *testing.F) {
+	tok := fixtures[0].load(f).tokenizer
+	addTexts(f, func(text string) { f.Add(text, 8) })
+	f.Fuzz(func(t *testing.T, text string, limit int) {
+		if limit < 2 || limit > 1<<20 { // [CLS] and [SEP] alone are two
+			return
+		}
+		checkFit(t, tok, text, limit)
+	})
+}
+
+// No files make the readers panic, and what they accept can be used.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(sound), []byte(tiny))
+	f.Fuzz(func(t *testing.T, config, vocabulary []byte) {
+		if c, err := ParseConfig(config); err == nil && c.head()*c.Heads != c.Hidden {
+			t.Errorf("ParseConfig(%q) = %+v", config, c)
+		}
+		v, err := ParseVocabulary(vocabulary)
+		if err != nil {
+			return
+		}
+		tok, err := newTokenizer(v)
+		if err != nil {
+			t.Fatalf("ParseVocabulary(%q) gives what newTokenizer refuses: %v", vocabulary, err)
+		}
+		tok.ids("a [MASK] text")
+	})
+}

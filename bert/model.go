@@ -1,0 +1,114 @@
+package bert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"gorgonia.org/tensor"
+
+	"smart-connections-mcp/simd"
+)
+
+// Checkpoint is a model as it comes from its files, checked but not yet ready
+// to compute.
+type Checkpoint struct {
+	Name       string // as a user knows it, such as TaylorAI/bge-micro-v2
+	Config     Config
+	Vocabulary Vocabulary
+	Params     map[string]*tensor.Dense // float32, named and shaped as Config.Shapes says
+}
+
+// Model embeds texts. It is immutable and safe for concurrent use; each call
+// computes on its own goroutine alone.
+type Model struct {
+	name      string
+	config    Config
+	profile   Profile
+	tokenizer *tokenizer
+	params    *parameters
+	scratches sync.Pool // of *scratch
+}
+
+// New makes a model of a checkpoint that embeds under the given profile. It
+// keeps the checkpoint's embedding tables, norms and biases without copying
+// them, so they must not change any more, and packs all other weights once
+// for the simd kernels in force.
+func New(c Checkpoint, p Profile) (*Model, error) {
+	if err := c.Config.check(); err != nil {
+		return nil, fmt.Errorf("model %q: config: %w", c.Name, err)
+	}
+	if known, rows := len(c.Vocabulary.Tokens), c.Config.Vocab; known > rows {
+		return nil, fmt.Errorf("model %q: the tokenizer knows %d word pieces, the embedding table %d: these files belong to different models", c.Name, known, rows)
+	}
+	t, err := newTokenizer(c.Vocabulary)
+	if err != nil {
+		return nil, fmt.Errorf("model %q: tokenizer: %w", c.Name, err)
+	}
+	params, err := newParameters(c.Config, c.Params)
+	if err != nil {
+		return nil, fmt.Errorf("model %q: %w", c.Name, err)
+	}
+	if p.MaxTokens <= 0 {
+		p.MaxTokens = c.Config.Positions
+	}
+	return &Model{
+		name: c.Name, config: c.Config, profile: p, tokenizer: t, params: params,
+		scratches: sync.Pool{New: func() any { return new(scratch) }},
+	}, nil
+}
+
+// Name returns the checkpoint's name.
+func (m *Model) Name() string { return m.name }
+
+// Dims returns H, the length of every vector of this model.
+func (m *Model) Dims() int { return m.config.Hidden }
+
+// Embed returns the unit vector [H] of a query. The query prefix of the
+// profile is put before it, and it is shortened as the plugin shortens texts.
+// The error is that of ctx, which is looked at once per layer, or says that
+// the model has no finite vector for this text.
+func (m *Model) Embed(ctx context.Context, text string) ([]float32, error) {
+	return m.embed(ctx, m.profile.QueryPrefix+text)
+}
+
+// EmbedDocument is Embed for the text of a note or block, with the document
+// prefix of the profile.
+func (m *Model) EmbedDocument(ctx context.Context, text string) ([]float32, error) {
+	return m.embed(ctx, m.profile.DocumentPrefix+text)
+}
+
+func (m *Model) embed(ctx context.Context, text string) ([]float32, error) {
+	_, ids := m.tokenizer.fit(text, m.profile.MaxTokens)
+	s := m.scratches.Get().(*scratch)
+	defer m.scratches.Put(s)
+	if err := m.params.forward(ctx, m.config, m.cut(ids), s); err != nil {
+		return nil, err
+	}
+	vec := make([]float32, m.config.Hidden) // [H]
+	pool(vec, s.x, m.profile.Pooling)
+	if !simd.Normalize(vec) {
+		return nil, errors.New("the model gives this text no finite vector: its weights may be damaged; fetch the model again")
+	}
+	return vec, nil
+}
+
+// Fit returns the beginning of the text that the plugin would embed, without
+// any prefix: at most the profile's MaxTokens tokens, [CLS] and [SEP]
+// included. A cut inside a character leaves that character out.
+func (m *Model) Fit(text string) string {
+	fitting, _ := m.tokenizer.fit(text, m.profile.MaxTokens)
+	return fitting
+}
+
+// Tokens returns the ids the model sees for a text, [CLS] first and [SEP]
+// last. A text of more tokens than the model has positions is cut there and
+// so has no [SEP], as in transformers.js; Fit comes before this limit is met.
+func (m *Model) Tokens(text string) []int {
+	return m.cut(m.tokenizer.ids(text))
+}
+
+func (m *Model) cut(ids []int) []int {
+	return ids[:min(len(ids), m.config.Positions)]
+}

@@ -1,0 +1,111 @@
+package bert
+
+import (
+	"fmt"
+
+	"gorgonia.org/tensor"
+
+	"smart-connections-mcp/simd"
+)
+
+// parameters is what the model has learnt. The embedding tables stay where
+// the checkpoint has them; the weights of products are packed for the kernels.
+type parameters struct {
+	words     []float32 // [V×H]
+	positions []float32 // [P×H]
+	types     []float32 // [Y×H]
+	norm      layerNorm
+	layers    []layer
+}
+
+// layer is one encoder layer.
+type layer struct {
+	qkv           linear // [H → 3H] queries, keys and values side by side
+	attentionOut  linear // [H → H]
+	attentionNorm layerNorm
+	inner         linear // [H → I]
+	outer         linear // [I → H]
+	outerNorm     layerNorm
+}
+
+// linear is the step y = x·weight + bias.
+type linear struct {
+	weight simd.Matrix // [in×out]
+	bias   []float32   // [out]
+}
+
+// apply sets y [T×out] from x [T×in], both with rows as wide as given.
+func (l *linear) apply(y, x []float32, T, out, in int) {
+	l.weight.Mul(y, out, x, in, T, l.bias)
+}
+
+// layerNorm is a layer norm over the hidden state.
+type layerNorm struct {
+	gamma, beta []float32 // [H]
+}
+
+// apply normalises each row of x [T×H] in place.
+func (n *layerNorm) apply(x []float32, H int, eps float32) {
+	for row := 0; row < len(x); row += H {
+		simd.LayerNorm(x[row:row+H], n.gamma, n.beta, eps)
+	}
+}
+
+// newParameters checks every parameter against the shape the config gives it
+// and packs the weights for the kernels in force.
+func newParameters(c Config, params map[string]*tensor.Dense) (*parameters, error) {
+	named := make(map[string][]float32)
+	for name, shape := range c.Shapes() {
+		values, err := valuesOf(params[name], shape)
+		if err != nil {
+			return nil, fmt.Errorf("parameter %s: %w", name, err)
+		}
+		named[name] = values
+	}
+	H, I := c.Hidden, c.Intermediate
+	p := &parameters{
+		words:     named["embeddings.word_embeddings.weight"],
+		positions: named["embeddings.position_embeddings.weight"],
+		types:     named["embeddings.token_type_embeddings.weight"],
+		norm:      layerNorm{named["embeddings.LayerNorm.weight"], named["embeddings.LayerNorm.bias"]},
+		layers:    make([]layer, c.Layers),
+	}
+	for i := range p.layers {
+		l, prefix := &p.layers[i], fmt.Sprintf("encoder.layer.%d.", i)
+		get := func(name string) []float32 { return named[prefix+name] }
+		pack := func(l *linear, name string, out, in int) {
+			l.weight.PackTransposed(get(name+".weight"), out, in, in)
+			l.bias = get(name + ".bias")
+		}
+		self := []string{"attention.self.query", "attention.self.key", "attention.self.value"}
+		var weights, biases []float32 // [3H×H], [3H]
+		for _, name := range self {
+			weights = append(weights, get(name+".weight")...)
+			biases = append(biases, get(name+".bias")...)
+		}
+		l.qkv.weight.PackTransposed(weights, 3*H, H, H)
+		l.qkv.bias = biases
+		pack(&l.attentionOut, "attention.output.dense", H, H)
+		pack(&l.inner, "intermediate.dense", I, H)
+		pack(&l.outer, "output.dense", H, I)
+		l.attentionNorm = layerNorm{get("attention.output.LayerNorm.weight"), get("attention.output.LayerNorm.bias")}
+		l.outerNorm = layerNorm{get("output.LayerNorm.weight"), get("output.LayerNorm.bias")}
+	}
+	return p, nil
+}
+
+// valuesOf returns the values of a tensor, row by row and without a copy,
+// when it has the shape wanted.
+func valuesOf(t *tensor.Dense, shape []int) ([]float32, error) {
+	if t == nil {
+		return nil, fmt.Errorf("missing: want shape %v", shape)
+	}
+	if !t.Shape().Eq(tensor.Shape(shape)) {
+		return nil, fmt.Errorf("has shape %v: the config wants %v", []int(t.Shape()), shape)
+	}
+	values, ok := t.Data().([]float32)
+	if !ok || len(values) != tensor.Shape(shape).TotalSize() || t.RequiresIterator() {
+		return nil, fmt.Errorf("holds %v, not contiguous float32", t.Dtype())
+	}
+	return values, nil
+}
