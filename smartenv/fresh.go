@@ -1,19 +1,22 @@
 package smartenv
 
 import (
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"smart-connections-mcp/smartenv/note"
 )
 
 // A freshness cache remembers which notes were compared with the index, so that
-// a reload reads only notes that changed. It belongs to the loader and is not
-// safe for concurrent use.
+// a reload reads only notes that changed. It is safe for concurrent use.
 type freshness struct {
 	vault *note.Vault
-	seen  map[string]*comparison // by path
+
+	mu   sync.Mutex
+	seen map[string]*comparison // by path; a comparison is never changed
 }
 
 // A comparison is what a look at a note's text told.
@@ -74,7 +77,7 @@ func unchangedSince(rec *record, info note.Info) bool {
 // when there is none for this size, time and hash. For a note that changed, and
 // for one whose blocks may come from an earlier text, the blocks are compared too.
 func (f *freshness) compare(rec *record, info note.Info) (*comparison, error) {
-	c := f.seen[rec.path]
+	c := f.last(rec.path)
 	if c != nil && c.size == info.Size && c.modTime.Equal(info.ModTime) && c.hash == rec.hash && c.covers(rec) {
 		return c, nil
 	}
@@ -87,8 +90,24 @@ func (f *freshness) compare(rec *record, info note.Info) (*comparison, error) {
 	if !c.same || rec.imported.hash != rec.hash {
 		c.blocks = compareBlocks(rec, note.Decode(raw))
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.seen[rec.path] = c
 	return c, nil
+}
+
+// last returns the last comparison of the note at path, nil when there was none.
+func (f *freshness) last(path string) *comparison {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.seen[path]
+}
+
+// forget drops what is known of notes without a record.
+func (f *freshness) forget(records map[string]*record) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	maps.DeleteFunc(f.seen, func(path string, _ *comparison) bool { return records[path] == nil })
 }
 
 // covers says whether all blocks of the record are among those compared.
@@ -110,7 +129,7 @@ func (f *freshness) staleBlock(rec *record, b *block, state State) bool {
 	if state != Fresh && state != Stale || isLegacyHash(b.hash) {
 		return false
 	}
-	c := f.seen[rec.path]
+	c := f.last(rec.path)
 	if c == nil || c.hash != rec.hash || c.blocks == nil {
 		return state == Stale
 	}

@@ -43,7 +43,7 @@ func readJSON(t *testing.T, path string, into any) {
 	}
 }
 
-func openIndex(t *testing.T, dir string, o Options) *Index {
+func openIndex(t testing.TB, dir string, o Options) *Index {
 	t.Helper()
 	v, err := note.OpenVault(dir)
 	if err != nil {
@@ -53,7 +53,7 @@ func openIndex(t *testing.T, dir string, o Options) *Index {
 	return Open(v, o)
 }
 
-func load(t *testing.T, dir string) *Snapshot {
+func load(t testing.TB, dir string) *Snapshot {
 	t.Helper()
 	snap, err := openIndex(t, dir, Options{}).Snapshot(context.Background())
 	if err != nil {
@@ -66,7 +66,7 @@ func load(t *testing.T, dir string) *Snapshot {
 func (it *Item) id() string { return it.Path + it.Key }
 
 // find returns the row of the item with this full key.
-func find(t *testing.T, c *Collection, id string) int {
+func find(t testing.TB, c *Collection, id string) int {
 	t.Helper()
 	for i := range c.Items {
 		if c.Items[i].id() == id {
@@ -76,3 +76,5 @@ func find(t *testing.T, c *Collection, id string) int {
 	t.Fatalf("no item %q", id)
 	return -1
 }
+
+func loadFake(t testing.TB, v *fakeVault) *Snapshot { return load(t, v.dir) }

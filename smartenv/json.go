@@ -3,6 +3,7 @@ package smartenv
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"strconv"
 	"unicode/utf8"
 )
@@ -167,7 +168,12 @@ func (s *scanner) name() []byte {
 	if s.bad {
 		return nil
 	}
-	if inner := quoted[1 : len(quoted)-1]; bytes.IndexByte(inner, '\\') < 0 {
+	return unquoted(quoted)
+}
+
+// unquoted is unquote without a copy where none is needed.
+func unquoted(quoted []byte) []byte {
+	if inner := quoted[1 : len(quoted)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
 		return inner
 	}
 	return []byte(unquote(quoted))
@@ -221,33 +227,37 @@ func (s *scanner) escape(i int) bool {
 // number passes over a number and returns its text.
 func (s *scanner) number() []byte {
 	start := s.pos
-	digits := func() bool {
-		from := s.pos
-		for s.pos < len(s.text) && '0' <= s.text[s.pos] && s.text[s.pos] <= '9' {
-			s.pos++
-		}
-		return s.pos > from
+	s.either('-', '-')
+	ok := s.either('0', '0') || s.digits()
+	if ok && s.either('.', '.') {
+		ok = s.digits()
 	}
-	has := func(set string) bool {
-		if s.pos < len(s.text) && bytes.IndexByte([]byte(set), s.text[s.pos]) >= 0 {
-			s.pos++
-			return true
-		}
-		return false
-	}
-	has("-")
-	ok := has("0") || digits()
-	if ok && has(".") {
-		ok = digits()
-	}
-	if ok && has("eE") {
-		has("+-")
-		ok = digits()
+	if ok && s.either('e', 'E') {
+		s.either('+', '-')
+		ok = s.digits()
 	}
 	if !ok {
 		s.fail()
 	}
 	return s.text[start:s.pos]
+}
+
+// digits passes over digits and says whether there was one.
+func (s *scanner) digits() bool {
+	start := s.pos
+	for s.pos < len(s.text) && '0' <= s.text[s.pos] && s.text[s.pos] <= '9' {
+		s.pos++
+	}
+	return s.pos > start
+}
+
+// either consumes the next byte when it is a or b.
+func (s *scanner) either(a, b byte) bool {
+	if s.pos < len(s.text) && (s.text[s.pos] == a || s.text[s.pos] == b) {
+		s.pos++
+		return true
+	}
+	return false
 }
 
 func (s *scanner) literal(word string) {
@@ -277,13 +287,13 @@ func (s *scanner) integer() (n int64, ok bool) {
 		s.skip()
 		return 0, false
 	}
-	return wholeNumber(string(s.number()))
+	return wholeNumber(s.number())
 }
 
 // lenientInteger reads a whole number that may be written as a string.
 func (s *scanner) lenientInteger() (n int64, ok bool) {
 	if s.peek() == '"' {
-		return wholeNumber(s.str())
+		return wholeNumber([]byte(s.str()))
 	}
 	return s.integer()
 }
@@ -291,28 +301,44 @@ func (s *scanner) lenientInteger() (n int64, ok bool) {
 // truth reads a value as JavaScript's Boolean() would see it.
 func (s *scanner) truth() bool { return !falsy(s.raw()) }
 
-func wholeNumber(text string) (n int64, ok bool) {
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+func wholeNumber(text []byte) (n int64, ok bool) {
+	if n, ok := smallNumber(text); ok {
 		return n, true
 	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || f != float64(int64(f)) || f > 1<<53 || f < -1<<53 {
+	f, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
 		return 0, false
 	}
 	return int64(f), true
 }
 
-// falsy says whether a valid JSON value counts as false in JavaScript: null,
-// false, "" and zero.
+// smallNumber reads up to 15 digits and nothing else.
+func smallNumber(text []byte) (n int64, ok bool) {
+	if len(text) == 0 || len(text) > 15 {
+		return 0, false
+	}
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = 10*n + int64(c-'0')
+	}
+	return n, true
+}
+
+// falsy says whether a valid JSON value, without blanks around it, counts as
+// false in JavaScript: null, false, "" and zero.
 func falsy(value []byte) bool {
-	switch text := string(bytes.TrimSpace(value)); {
-	case text == "null", text == "false", text == `""`, text == "":
+	switch {
+	case len(value) == 0:
 		return true
-	case text[0] == '-' || '0' <= text[0] && text[0] <= '9':
-		f, err := strconv.ParseFloat(text, 64)
+	case value[0] == '"':
+		return len(value) == 2
+	case value[0] == '-' || '0' <= value[0] && value[0] <= '9':
+		f, err := strconv.ParseFloat(string(value), 64)
 		return err == nil && f == 0
 	}
-	return false
+	return value[0] == 'n' || value[0] == 'f'
 }
 
 // unquote returns the meaning of a valid JSON string, quotes included. Lone

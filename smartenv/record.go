@@ -43,12 +43,25 @@ type decoder struct{ names map[string]string }
 
 func newDecoder() *decoder { return &decoder{names: map[string]string{}} }
 
-func (d *decoder) intern(name string) string {
-	if kept, ok := d.names[name]; ok {
+func (d *decoder) intern(name []byte) string {
+	if kept, ok := d.names[string(name)]; ok {
 		return kept
 	}
-	d.names[name] = name
-	return name
+	kept := string(name)
+	d.names[kept] = kept
+	return kept
+}
+
+// name reads a string that recurs; "" for a value of another type.
+func (d *decoder) name(s *scanner) string {
+	if s.peek() != '"' {
+		s.skip()
+		return ""
+	}
+	if quoted := s.quoted(); !s.bad {
+		return d.intern(unquoted(quoted))
+	}
+	return ""
 }
 
 // record decodes a source record (format section 2.4). value must be a valid
@@ -101,51 +114,59 @@ func readStamp(s *scanner) (st stamp) {
 	return st
 }
 
+// A draft is a block while its record is being read.
+type draft struct {
+	block
+	short bool // it was given by its key below the note
+	gone  bool // its last value is falsy
+}
+
 // blocks decodes blocks_data, a map from the block's key below the note
 // ("#A#B") to its record. A full key (path#A#B) is accepted unless the short
 // form exists as well. A value that is an array stands for {lines: array}; a
 // falsy one removes the block.
 func (d *decoder) blocks(s *scanner, path string) []block {
-	var list []block
-	place := map[string]int{}  // key → index in list
-	short := map[string]bool{} // keys seen in their short form
-	gone := map[string]bool{}  // keys whose last value is falsy
+	var drafts []draft
+	place := map[string]int{} // key → index in drafts
 	s.members(func(name []byte) {
-		key, full := strings.CutPrefix(string(name), path+"#")
-		if full {
-			key = "#" + key
+		b := draft{short: len(name) > 0 && name[0] == '#'}
+		if b.short {
+			b.key = string(name)
+		} else if below, ok := strings.CutPrefix(string(name), path+"#"); ok {
+			b.key = "#" + below
 		}
-		b := block{key: key}
-		value := s.raw()
-		if s.bad || !strings.HasPrefix(key, "#") || full && short[key] {
-			return
+		b.gone = !d.block(s, &b.block)
+		i, again := place[b.key]
+		switch {
+		case b.key == "":
+		case !again:
+			place[b.key] = len(drafts)
+			drafts = append(drafts, b)
+		case b.short || !drafts[i].short:
+			drafts[i] = b
 		}
-		short[key] = short[key] || !full
-		gone[key] = !d.block(&b, value)
-		if i, ok := place[key]; ok {
-			list[i] = b
-			return
-		}
-		place[key] = len(list)
-		list = append(list, b)
 	})
-	kept := list[:0]
-	for _, b := range list {
-		if !gone[b.key] {
-			kept = append(kept, b)
+	if len(drafts) == 0 {
+		return nil
+	}
+	list := make([]block, 0, len(drafts))
+	for i := range drafts {
+		if !drafts[i].gone {
+			list = append(list, drafts[i].block)
 		}
 	}
-	return kept
+	return list
 }
 
 // block decodes one value of blocks_data and says whether it is a block.
-func (d *decoder) block(b *block, value []byte) bool {
-	s := &scanner{text: value}
-	if s.peek() == '[' {
+func (d *decoder) block(s *scanner, b *block) bool {
+	switch s.peek() {
+	case '[':
 		b.start, b.end = readLines(s)
 		return true
-	}
-	if s.peek() != '{' {
+	case '{':
+	default:
+		s.skip()
 		return false
 	}
 	s.members(func(name []byte) {

@@ -13,13 +13,12 @@ func (d *decoder) references(s *scanner) []reference {
 	s.members(func(name []byte) {
 		switch string(name) {
 		case embeddingType:
-			value := s.raw()
-			if s.bad {
-				return
-			}
-			refs, flat = d.byFingerprint(value), nil
-			if isFlat(value) {
-				refs, flat = nil, value
+			s.blanks()
+			start, isFlat := s.pos, false
+			refs, isFlat = d.byFingerprint(s)
+			flat = nil
+			if isFlat {
+				refs, flat = nil, s.text[start:s.pos]
 			}
 		case "history":
 			history = s.raw()
@@ -33,34 +32,21 @@ func (d *decoder) references(s *scanner) []reference {
 	return refs
 }
 
-// isFlat says whether the member "file" of the object is a string.
-func isFlat(value []byte) bool {
-	flat := false
-	s := &scanner{text: value}
+// byFingerprint decodes {"<fingerprint>": reference, …}. flat says that this was
+// another thing: one reference, whose file is a string.
+func (d *decoder) byFingerprint(s *scanner) (refs []reference, flat bool) {
 	s.members(func(name []byte) {
-		if string(name) == "file" {
-			flat = s.peek() == '"'
-		}
-		s.skip()
-	})
-	return flat
-}
-
-// byFingerprint decodes {"<fingerprint>": reference, …}.
-func (d *decoder) byFingerprint(value []byte) []reference {
-	var refs []reference
-	s := &scanner{text: value}
-	s.members(func(name []byte) {
-		fingerprint := d.intern(string(name))
 		if s.peek() != '{' {
+			flat = flat || string(name) == "file" && s.peek() == '"'
 			s.skip()
 			return
 		}
+		fingerprint := d.intern(name)
 		ref := d.datedReference(s).reference
 		ref.fingerprint = fingerprint
 		refs = put(refs, ref)
 	})
-	return refs
+	return refs, flat
 }
 
 // put adds ref, in place of an earlier one of the same fingerprint.
@@ -88,7 +74,7 @@ func (d *decoder) datedReference(s *scanner) datedReference {
 	s.members(func(name []byte) {
 		switch string(name) {
 		case "file":
-			ref.file = d.intern(s.str())
+			ref.file = d.name(s)
 		case "file_i":
 			if n, ok := s.integer(); ok && n >= 0 {
 				ref.row = n
@@ -98,9 +84,9 @@ func (d *decoder) datedReference(s *scanner) datedReference {
 		case "read_hash":
 			ref.readHash = s.str()
 		case "model_fingerprint":
-			ref.fingerprint = d.intern(s.str())
+			ref.fingerprint = d.name(s)
 		case "type":
-			ref.kind = d.intern(s.str())
+			ref.kind = d.name(s)
 		case "at":
 			ref.at, _ = s.lenientInteger()
 		default:

@@ -166,7 +166,8 @@ func (r *replay) replayShard(st *shardState, data []byte) {
 		r.apply(path, value)
 	}
 	st.end += int64(complete)
-	st.guard = bytes.Clone(data[max(0, complete-guardBytes):complete])
+	st.guard = append(st.guard, data[max(0, complete-guardBytes):complete]...)
+	st.guard = bytes.Clone(st.guard[max(0, len(st.guard)-guardBytes):])
 	if complete < len(data) {
 		r.replayLast(st, data[complete:])
 	}

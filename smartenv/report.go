@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -81,14 +82,14 @@ func (l *loader) warnFiles(snap *Snapshot, files *listing) {
 	}
 	snap.warnIf(st.SkippedLines, "line", "%s of the index's log could not be read and had no effect (first: %s): "+
 		"notes they were about may be out of date until the plugin saves them again", strings.Join(st.SkippedFirst[:min(1, len(st.SkippedFirst))], ""))
-	conflicts := 0
+	var conflicts []string
 	for _, name := range files.ignored {
 		if !isLeftover(name) {
-			conflicts++
+			conflicts = append(conflicts, strconv.Quote(name))
 		}
 	}
-	snap.warnIf(conflicts, "file", "%s in the index's folders cannot be part of the index and will be ignored (%s): "+
-		"conflict copies come from syncing .smart-env, which the plugin advises against", strings.Join(files.ignored[:min(3, len(files.ignored))], ", "))
+	snap.warnIf(len(conflicts), "file", "%s in the index's folders cannot be part of the index and will be ignored (%s): "+
+		"conflict copies come from syncing .smart-env, which the plugin advises against", strings.Join(conflicts[:min(3, len(conflicts))], ", "))
 	refs := countReferences(l.replay.records, files.multifiles)
 	if want := snap.Configured.Fingerprint(); want != snap.Fingerprint {
 		snap.warnIf(refs.lost[want], "reference", "%s to vectors of the configured model cannot be followed, since the multifile "+want+
@@ -96,8 +97,12 @@ func (l *loader) warnFiles(snap *Snapshot, files *listing) {
 	}
 }
 
-// isLeftover says whether a file is one the plugin itself leaves for a moment.
+// isLeftover says whether a file is one the plugin itself leaves for a moment, or
+// one that file managers put everywhere.
 func isLeftover(name string) bool {
+	if strings.Contains(name, "/.") {
+		return true
+	}
 	for _, suffix := range []string{".tmp", ".bak", ".backup"} {
 		if strings.HasSuffix(name, suffix) {
 			return true
@@ -110,9 +115,9 @@ func isLeftover(name string) bool {
 // followed, and of rows that were mended or left out.
 func (s *Snapshot) warnReferences(p *pool, files *listing) {
 	const reindex = "re-index in the plugin's settings if that does not pass"
-	noun := strings.TrimSuffix(strings.TrimPrefix(p.name, "smart_"), "s") // "source" or "block"
-	if noun == "source" {
-		noun = "note"
+	noun := "note"
+	if p.name == blocksCollection {
+		noun = "block"
 	}
 	name := p.file.name
 	if p.refused[reasonNoFile] > 0 {
@@ -151,16 +156,43 @@ func (s *Snapshot) warnNotes(sc *scan) {
 		s.warnIf(st.Notes.NotIndexed, "note", "%s of %d on disk cannot be found, having no record in the index: open the vault in Obsidian and let Smart Connections finish", total)
 	}
 	if st.Notes.Live > 0 && st.Notes.Referenced == 0 && st.Blocks.Referenced == 0 && s.Refusal == nil {
-		s.warn("the index has no vectors that can be used yet: open the vault in Obsidian and let Smart Connections embed it")
+		s.warn(s.emptyWarning())
 	}
 	s.warnIf(st.Blocks.Wanted, "block", "%s selected for embedding cannot be ranked, having no vector that can be used: open the vault in Obsidian and let Smart Connections finish")
-	s.warnIf(st.Notes.Stale, "note", "%s changed since being embedded, so results are marked stale: open the vault in Obsidian and let Smart Connections embed the new text")
+	s.warnIf(st.Notes.Stale-s.outdatedNotes(), "note", "%s changed since being embedded, so results are marked stale: open the vault in Obsidian and let Smart Connections embed the new text")
 	s.warnIf(st.Notes.Missing, "note", "%s of the index cannot be found on disk and will not be ranked: open the vault in Obsidian, and the plugin drops what is gone")
 	s.warnIf(st.Notes.Unreadable, "note", "%s cannot be read, so the vectors may be out of date and no text is shown: check the permissions of the vault's files")
 	s.warnIf(st.Notes.Unlisted, "folder or file", "%s of the vault could not be listed: check permissions and names")
 	s.warnIf(st.Notes.Unknown, "note", "%s cannot be compared with the text on disk, since the index holds no hash or one of an older plugin version: let Smart Connections import the vault again")
-	s.warnIf(sc.refused, "note", "%s of the index will be left out, since the path leads out of the vault or is not followed: move what is linked into the vault to have it searched")
+	refused := 0
+	for i := range sc.notes {
+		if sc.notes[i].refused {
+			refused++
+		}
+	}
+	s.warnIf(refused, "note", "%s of the index will be left out, since the path leads out of the vault or is not followed: move what is linked into the vault to have it searched")
 	if !s.Settings.EmbedBlocks {
 		s.warn("the plugin is set not to embed blocks, so sections of notes may be missing from the results: turn block embedding on in its settings")
 	}
+}
+
+// emptyWarning explains an index without vectors.
+func (s *Snapshot) emptyWarning() string {
+	for i := range s.Sources {
+		if s.Sources[i].Reason != reasonShort {
+			return "the index has no vectors that can be used yet: open the vault in Obsidian and let Smart Connections embed it"
+		}
+	}
+	return fmt.Sprintf("the index has no vectors, since every note is of %d bytes or fewer, which the plugin does not embed: write longer notes, or lower the minimum in its settings", s.Settings.NoteMinBytes)
+}
+
+// outdatedNotes counts the notes that are stale because the plugin itself knows
+// their vector to be out of date.
+func (s *Snapshot) outdatedNotes() (n int) {
+	for i := range s.Sources {
+		if s.Sources[i].Reason == reasonOutdated {
+			n++
+		}
+	}
+	return n
 }

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"smart-connections-mcp/smartenv/note"
@@ -16,6 +18,8 @@ type noteState struct {
 	rec   *record
 	state State
 	info  note.Info
+
+	refused bool // the path may not be followed
 }
 
 // A scan is the state of all live notes on disk at one moment.
@@ -23,12 +27,13 @@ type scan struct {
 	notes      []noteState // sorted by path
 	notIndexed int         // notes on disk without a record, exclusions apart
 	unlisted   int         // what could not be listed
-	refused    int         // records whose path may not be followed
 	took       time.Duration
 }
 
-// scanEvery is how many notes are examined between looks at the context.
-const scanEvery = 100
+// scanners is how many notes are examined at once: more than there are
+// processors, since on slow disks (WSL's /mnt/c, network drives) it is waiting
+// that takes the time.
+const scanners = 8
 
 // scanNotes examines the note of every record: whether it is excluded, exists,
 // can be read, and still has the text that was embedded.
@@ -46,33 +51,38 @@ func scanNotes(ctx context.Context, fresh *freshness, records map[string]*record
 			sc.notIndexed++
 		}
 	}
-	for i, path := range slices.Sorted(maps.Keys(records)) {
-		if i%scanEvery == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		n := noteState{rec: records[path], state: Excluded}
-		if !excluded(path) {
-			sc.examine(fresh, &n)
-		}
-		if !onDisk[path] && n.state != Missing && n.state != Excluded && respelled(fresh.vault, path, records) {
-			n.state = Missing
-		}
-		sc.notes = append(sc.notes, n)
+	for _, path := range slices.Sorted(maps.Keys(records)) {
+		sc.notes = append(sc.notes, noteState{rec: records[path]})
 	}
-	sc.took = time.Since(start)
-	return sc, nil
-}
-
-// equal says whether two scans found the same notes in the same state.
-func (sc *scan) equal(other *scan) bool {
-	return sc.notIndexed == other.notIndexed && sc.unlisted == other.unlisted &&
-		slices.EqualFunc(sc.notes, other.notes, func(a, b noteState) bool {
-			return a.rec == b.rec && a.state == b.state && a.info.Size == b.info.Size && a.info.ModTime.Equal(b.info.ModTime)
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(scanners, len(sc.notes)) {
+		wait.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(sc.notes) {
+					return
+				}
+				n := &sc.notes[i]
+				n.examine(fresh, excluded)
+				if !onDisk[n.rec.path] && n.state != Missing && n.state != Excluded && respelled(fresh.vault, n.rec.path, records) {
+					n.state = Missing
+				}
+			}
 		})
+	}
+	wait.Wait()
+	fresh.forget(records)
+	sc.took = time.Since(start)
+	return sc, ctx.Err()
 }
 
 // examine fills in state and info of a note from the disk.
-func (sc *scan) examine(fresh *freshness, n *noteState) {
+func (n *noteState) examine(fresh *freshness, excluded func(string) bool) {
+	if excluded(n.rec.path) {
+		n.state = Excluded
+		return
+	}
 	info, err := fresh.vault.Stat(n.rec.path)
 	if err == nil {
 		n.info = info
@@ -84,11 +94,18 @@ func (sc *scan) examine(fresh *freshness, n *noteState) {
 	case errors.Is(err, fs.ErrNotExist):
 		n.state = Missing
 	case errors.As(err, &refused):
-		n.state = Excluded
-		sc.refused++
+		n.state, n.refused = Excluded, true
 	default:
 		n.state = Unreadable
 	}
+}
+
+// equal says whether two scans found the same notes in the same state.
+func (sc *scan) equal(other *scan) bool {
+	return sc.notIndexed == other.notIndexed && sc.unlisted == other.unlisted &&
+		slices.EqualFunc(sc.notes, other.notes, func(a, b noteState) bool {
+			return a.rec == b.rec && a.state == b.state && a.info.Size == b.info.Size && a.info.ModTime.Equal(b.info.ModTime)
+		})
 }
 
 // respelled says whether path is the old spelling of a note that has a record

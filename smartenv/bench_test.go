@@ -1,0 +1,59 @@
+package smartenv
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// bigVault writes a vault of n notes with ten blocks each.
+func bigVault(t testing.TB, n int) *fakeVault {
+	v := newFakeVault(t)
+	var lines []string
+	for i := range n {
+		path := fmt.Sprintf("folder %d/note %d.md", i%100, i)
+		var text strings.Builder
+		blocks := map[string]any{}
+		for b := range 10 {
+			block := fmt.Sprintf("# Heading %d\n%s", b, strings.Repeat("some words of a note ", 12))
+			blocks[fmt.Sprintf("#Heading %d", b)] = fakeBlock(2*b+1, 2*b+2, block, 10*i+b)
+			text.WriteString(block + "\n")
+		}
+		v.write(path, text.String())
+		lines = append(lines, v.record(path, text.String(), i, blocks))
+	}
+	v.log(lines...)
+	axes := make([]int, n)
+	v.vectors(noteRows, axes...)
+	v.vectors(blockRows, make([]int, 10*n)...)
+	return v
+}
+
+func BenchmarkReplay(b *testing.B) {
+	v := bigVault(b, 2000)
+	files, err := list(v.path(indexFolder))
+	if err != nil {
+		b.Fatal(err)
+	}
+	info, err := statShared(v.path(shardZero))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(info.Size())
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := (*replay)(nil).update(b.Context(), v.path(indexFolder), files.shards); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkFirstLoad reads an index whose notes all have to be hashed, as after a
+// fresh checkout.
+func BenchmarkFirstLoad(b *testing.B) {
+	v := bigVault(b, 2000)
+	b.ReportAllocs()
+	for b.Loop() {
+		loadFake(b, v)
+	}
+}
