@@ -1,0 +1,42 @@
+// Package weights turns a model's name into what package bert computes with: a
+// [bert.Checkpoint] of configuration, vocabulary and named, shaped parameters.
+// It knows files and the network, and nothing of what the numbers mean.
+//
+//	cache, err := weights.DefaultCacheDir(os.Getenv)
+//	source := weights.Source{CacheDir: cache}
+//	checkpoint, err := source.Load(ctx, "TaylorAI/bge-micro-v2")
+//
+// # Where a model comes from
+//
+// [Source.Load] takes the first of: the folder that the user names
+// ([Source].ModelPath, see [Folder]); the program itself, for the one name
+// builtin.Name ([Builtin]); the cache; the hub, {endpoint}/{model}/resolve/
+// {revision}/{file}. No other request is made, and none when the cache has the
+// model. The cache holds one folder per model:
+//
+//	models/TaylorAI--bge-micro-v2/
+//		config.json tokenizer.json model.safetensors
+//		SHA256SUMS                      written last: without it, there is no model
+//		model.safetensors.part, .state  a download that was interrupted
+//		.lock                           held by the process that fetches
+//
+// # What is promised
+//
+// A file gets its name only when it is complete, on disk, and hashes to what
+// the hub announced (a sha256, or git's hash for small files) and to what
+// pins.go knows. At each load it must still hash to what was recorded then. A
+// process that is killed at any moment leaves a model that is whole or none;
+// two at once wait for each other or, where files cannot be locked, work side
+// by side. What the hub sends in place of a file (a login page, another
+// length, a redirect from https to http) is refused.
+//
+// Without a digest from the hub, as some mirrors have it, a file is taken as it
+// came; the log says so.
+//
+// # Safetensors
+//
+// The header is checked against itself, the file's size and the shapes that
+// config.json implies before anything is allocated. Then the file is read once
+// from front to back, and each value goes from a small buffer, widened from
+// F32, F16 or BF16, straight into the slice that backs its tensor.
+package weights
