@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/klauspost/cpuid/v2"
 	"golang.org/x/sys/unix"
 )
 
@@ -48,6 +49,14 @@ func faultless(t *testing.T, call string, f func()) {
 	f()
 }
 
+// skipEmulatedMasks skips AVX2 under qemu's own emulation, whose version 7.2 reads the whole operand of VMASKMOVPS. A CPU
+// promises not to touch the lanes that the mask leaves out.
+func skipEmulatedMasks(t *testing.T) {
+	if Active() == AVX2 && cpuid.CPU.HypervisorVendorID == cpuid.QEMU {
+		t.Skip("qemu reads what VMASKMOVPS masks out")
+	}
+}
+
 // guardedSizes are the tails and one length that goes round every unrolled loop.
 func guardedSizes() []int {
 	var all []int
@@ -78,6 +87,7 @@ func TestGuardItself(t *testing.T) {
 
 func TestGuardedVectors(t *testing.T) {
 	eachImpl(t, func(t *testing.T) {
+		skipEmulatedMasks(t)
 		for _, n := range guardedSizes() {
 			for _, atEnd := range []bool{false, true} {
 				x, y, z := guarded(t, n, atEnd), guarded(t, n, atEnd), guarded(t, n, atEnd)

@@ -6,8 +6,8 @@ import (
 )
 
 // Matrix is the right-hand side B [K×N] of a product, packed for the level in force when it was packed: columns in
-// panels as wide as the level's kernel, each panel row by row, the last one filled up with zeros, so that a kernel
-// reads memory once and in order.
+// panels as wide as the level's kernel, each panel row by row, so that a kernel reads memory once and in order. The last
+// panel is as wide as the others; what lies in the columns beyond N is computed with, but no result of it is kept.
 //
 // The zero Matrix is empty [0×0]. Packing again replaces the contents and reuses the memory, so that one Matrix can
 // serve as scratch for the keys and values of attention. Any number of goroutines may Mul with the same Matrix while
@@ -67,7 +67,7 @@ func (m *Matrix) Pack(w []float32, k, n, stride int) {
 	}
 }
 
-// reset makes m a k×n Matrix of the level in force. All of it is to be written, except the filling of the last panel.
+// reset makes m a k×n Matrix of the level in force, all of which is still to be written.
 func (m *Matrix) reset(k, n int) {
 	m.k, m.n, m.level = k, n, active
 	_, cols := m.level.tile()
@@ -83,9 +83,6 @@ func (m *Matrix) reset(k, n int) {
 		skip = align - int(over)
 	}
 	m.data = m.buf[skip:][:size]
-	if n%cols != 0 {
-		clear(m.data[(panels-1)*cols*k:])
-	}
 }
 
 // Mul computes y = x·B, plus bias when it is not nil: y[r*ystride+j] = Σ x[r*xstride+i]*B[i,j] + bias[j] for r < rows,

@@ -99,6 +99,9 @@ func fill(x []float32, v float32) {
 	}
 }
 
+// same is equality that takes NaN for equal to NaN.
+func same(got, want float32) bool { return got == want || got != got && want != want }
+
 // worst keeps the greatest error seen, as a share of what is allowed.
 type worst struct {
 	share float64

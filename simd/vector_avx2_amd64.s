@@ -145,7 +145,6 @@ at_least_16:
 	ADDQ $64, R11
 	SUBQ $16, CX
 	JGE  at_least_16
-
 less_than_16:
 	ADDQ $8, CX
 	JLT  less_than_8

@@ -98,13 +98,13 @@ func TestNormalize(t *testing.T) {
 				t.Errorf("Normalize(%v) = %v, want %v", test.x, ok, test.ok)
 			}
 			for i, v := range x {
-				if math.Abs(float64(v-test.want[i])) > 1e-7 {
+				if !(math.Abs(float64(v-test.want[i])) <= 1e-7) && !same(v, test.want[i]) {
 					t.Errorf("Normalize(%v) made %v, want %v", test.x, x, test.want)
 				}
 			}
 		}
 		x := random(1, 384)
-		if !Normalize(x) || math.Abs(float64(Dot(x, x))-1) > 1e-6 {
+		if !Normalize(x) || !(math.Abs(float64(Dot(x, x))-1) <= 1e-6) {
 			t.Errorf("Normalize of 384 values left squares of %v, want 1", Dot(x, x))
 		}
 	})

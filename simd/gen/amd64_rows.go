@@ -3,6 +3,8 @@ package main
 import "math"
 
 // avx2Rows writes the row functions. Their formulas and coefficients are those of generic.go, where they are derived.
+// Every instruction on X and Y registers is of the V kind: one legacy SSE move between them once made softmax of 16
+// values seven times slower, because it has to keep the upper halves.
 func avx2Rows() string {
 	f := newFile("GELU, softmax and layer norm for AVX2 and FMA. The formulas are derived in generic.go.")
 	f.tailMask()
@@ -161,6 +163,13 @@ MOVQ DX, BX
 ANDQ $7, BX
 MOVQ BX, AX`)
 	f.avx2Mask("AX", "Y8")
+	avx2SoftmaxTop(f)
+	avx2SoftmaxExp(f)
+	avx2SoftmaxDivide(f)
+}
+
+// avx2SoftmaxTop puts the greatest of scale*x in all lanes of Y10.
+func avx2SoftmaxTop(f *file) {
 	f.code(`
 MOVL $0xff800000, AX // -Inf
 VMOVD AX, X10
@@ -192,7 +201,12 @@ VMAXPS Y0, Y10, Y10
 VPERMILPS $0x4e, Y10, Y0
 VMAXPS Y0, Y10, Y10
 VPERMILPS $0xb1, Y10, Y0
-VMAXPS Y0, Y10, Y10 // top in all lanes
+VMAXPS Y0, Y10, Y10 // top in all lanes`)
+}
+
+// avx2SoftmaxExp replaces x by exp(scale*x - top) and puts 1/sum in all lanes of Y11.
+func avx2SoftmaxExp(f *file) {
+	f.code(`
 VXORPS Y11, Y11, Y11
 MOVQ DI, SI
 MOVQ DX, CX
@@ -223,7 +237,11 @@ exp_lanes:`)
 	avx2SumLanes(f, "11", "0")
 	f.code(`
 VMOVUPS one<>(SB), Y0
-VDIVPS Y11, Y0, Y11
+VDIVPS Y11, Y0, Y11`)
+}
+
+func avx2SoftmaxDivide(f *file) {
+	f.code(`
 MOVQ DI, SI
 MOVQ DX, CX
 SUBQ $8, CX
@@ -280,6 +298,13 @@ MOVQ DX, BX
 ANDQ $7, BX
 MOVQ BX, AX`)
 	f.avx2Mask("AX", "Y8")
+	avx2LayerNormMean(f)
+	avx2LayerNormDeviation(f)
+	avx2LayerNormScale(f)
+}
+
+// avx2LayerNormMean puts the mean in all lanes of Y10 and n in those of Y9.
+func avx2LayerNormMean(f *file) {
 	f.code(`
 VXORPS X9, X9, X9
 VCVTSI2SSQ DX, X9, X9
@@ -305,8 +330,12 @@ VADDPS Y0, Y10, Y10
 
 mean_lanes:`)
 	avx2SumLanes(f, "10", "0")
+	f.op("VDIVPS Y9, Y10, Y10")
+}
+
+// avx2LayerNormDeviation puts 1/sqrt(variance+eps) in all lanes of Y11.
+func avx2LayerNormDeviation(f *file) {
 	f.code(`
-VDIVPS Y9, Y10, Y10
 MOVQ DI, SI
 MOVQ DX, CX
 SUBQ $8, CX
@@ -336,7 +365,11 @@ VBROADCASTSS eps+32(FP), Y0
 VADDPS Y0, Y11, Y11
 VSQRTPS Y11, Y11
 VMOVUPS one<>(SB), Y0
-VDIVPS Y11, Y0, Y11
+VDIVPS Y11, Y0, Y11`)
+}
+
+func avx2LayerNormScale(f *file) {
+	f.code(`
 MOVQ DI, SI
 MOVQ DX, CX
 SUBQ $8, CX

@@ -131,9 +131,14 @@ ADDQ $64, SI`)
 		f.op("PREFETCHT0 6144(%s)", row)
 		f.op("ADDQ $64, %s", row)
 	}
+	f.code("SUBQ $16, CX\nJGE  at_least_16")
+	avx2DotRows4Tail(f)
+	avx2DotRows4Sums(f)
+}
+
+// avx2DotRows4Tail adds the last values of each row, fewer than 16.
+func avx2DotRows4Tail(f *file) {
 	f.code(`
-SUBQ $16, CX
-JGE  at_least_16
 
 less_than_16:
 ADDQ $8, CX
@@ -157,6 +162,10 @@ MOVQ CX, AX`)
 		f.op("VFMADD231PS Y9, Y8, Y%d", 4+i)
 	}
 	f.op("LEAQ (R11)(CX*4), R11")
+}
+
+// avx2DotRows4Sums stores the four sums and goes to the next group.
+func avx2DotRows4Sums(f *file) {
 	f.code(`
 row_read:
 VADDPS Y4, Y0, Y0

@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -25,6 +27,19 @@ func TestGenerated(t *testing.T) {
 	for _, path := range checkedIn {
 		if _, ok := want[filepath.Base(path)]; !ok {
 			t.Errorf("%s is not written by gen", path)
+		}
+	}
+}
+
+// TestNoLegacySSE: see avx2Rows.
+func TestNoLegacySSE(t *testing.T) {
+	legacy := regexp.MustCompile(`(?m)^\s+[A-UW-Z]\w* [^/\n]*\b[XY](1[0-5]|[0-9])\b`)
+	if !legacy.MatchString("\tMOVQ AX, X10\n") {
+		t.Fatal("the pattern misses MOVQ AX, X10")
+	}
+	for name, text := range files() {
+		if found := legacy.FindString(text); strings.Contains(name, "amd64") && found != "" {
+			t.Errorf("%s: %q, want the instruction of that kind that begins with V", name, found)
 		}
 	}
 }
