@@ -1,0 +1,155 @@
+package search
+
+import (
+	"fmt"
+	"path"
+	"sort"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"smart-connections-mcp/smartenv"
+)
+
+// Folder is a folder of the vault with the number of vectors below it.
+type Folder struct {
+	Path          string
+	Notes, Blocks int
+}
+
+// UnknownFolderError says that no indexed note lies below the folder asked for.
+type UnknownFolderError struct {
+	Name  string
+	Known []string // folders of the vault, those most like Name first
+}
+
+// shownFolders bounds the list in the error text.
+const shownFolders = 30
+
+func (e *UnknownFolderError) Error() string {
+	if len(e.Known) == 0 {
+		return fmt.Sprintf("folder %q is not in this vault: it has no folders, leave folder out", e.Name)
+	}
+	shown, more := e.Known, ""
+	if len(shown) > shownFolders {
+		shown, more = shown[:shownFolders], fmt.Sprintf(" and %d more", len(e.Known)-shownFolders)
+	}
+	return fmt.Sprintf("folder %q is not in this vault: pass one of %s%s", e.Name, strings.Join(shown, ", "), more)
+}
+
+// Folders lists the folders that hold live notes, sorted by path, down to
+// depth levels (0 means all), with the searchable vectors below each.
+func Folders(s *smartenv.Snapshot, depth int) []Folder {
+	byPath := map[string]*Folder{}
+	visit := func(notePath string, add func(*Folder)) {
+		for _, dir := range parents(notePath) {
+			if depth > 0 && strings.Count(dir, "/") >= depth {
+				continue
+			}
+			f := byPath[dir]
+			if f == nil {
+				f = &Folder{Path: dir}
+				byPath[dir] = f
+			}
+			add(f)
+		}
+	}
+	for _, source := range s.Sources {
+		if listed(source) {
+			visit(source.Path, func(*Folder) {})
+		}
+	}
+	for _, item := range s.Notes.Items {
+		visit(item.Path, func(f *Folder) { f.Notes++ })
+	}
+	for _, item := range s.Blocks.Items {
+		visit(item.Path, func(f *Folder) { f.Blocks++ })
+	}
+	folders := make([]Folder, 0, len(byPath))
+	for _, f := range byPath {
+		folders = append(folders, *f)
+	}
+	sort.Slice(folders, func(i, j int) bool { return folders[i].Path < folders[j].Path })
+	return folders
+}
+
+// listed says whether a note's folders may be named: it is neither gone nor
+// excluded.
+func listed(s smartenv.Source) bool {
+	return s.State != smartenv.Missing && s.State != smartenv.Excluded
+}
+
+// parents returns the folders above a note, outermost first: a/b/c.md gives
+// a and a/b.
+func parents(notePath string) []string {
+	var dirs []string
+	for i, r := range notePath {
+		if r == '/' {
+			dirs = append(dirs, notePath[:i])
+		}
+	}
+	return dirs
+}
+
+// ResolveFolders turns folder names as a person writes them into the vault's
+// own spelling. A name is a path of whole segments from the vault's root; case,
+// Unicode normalisation, slashes at the ends and \ for / make no difference.
+// Two folders that differ only in case are both taken.
+func ResolveFolders(s *smartenv.Snapshot, names []string) ([]string, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	known := Folders(s, 0)
+	var resolved []string
+	for _, name := range names {
+		want := foldPath(name)
+		found := false
+		for _, f := range known {
+			if foldPath(f.Path) == want {
+				resolved, found = append(resolved, f.Path), true
+			}
+		}
+		if !found {
+			return nil, &UnknownFolderError{Name: name, Known: nearest(want, known)}
+		}
+	}
+	return resolved, nil
+}
+
+// nearest lists all folder paths, those that share a last segment or contain
+// the name first.
+func nearest(want string, known []Folder) []string {
+	var like, other []string
+	for _, f := range known {
+		folded := foldPath(f.Path)
+		if want != "" && (strings.Contains(folded, want) || path.Base(folded) == path.Base(want)) {
+			like = append(like, f.Path)
+		} else {
+			other = append(other, f.Path)
+		}
+	}
+	return append(like, other...)
+}
+
+// foldPath is the form in which folder names are compared.
+func foldPath(name string) string {
+	name = strings.Trim(strings.ReplaceAll(strings.TrimSpace(name), `\`, "/"), "/")
+	name = strings.TrimPrefix(name, "./")
+	return norm.NFC.String(strings.ToLower(norm.NFC.String(name)))
+}
+
+// folderFilter returns the test "does this source lie below one of folders".
+func folderFilter(s *smartenv.Snapshot, folders []string) func(source int) bool {
+	if len(folders) == 0 {
+		return func(int) bool { return true }
+	}
+	return func(source int) bool {
+		notePath := s.Sources[source].Path
+		for _, f := range folders {
+			if strings.HasPrefix(notePath, f) && len(notePath) > len(f) && notePath[len(f)] == '/' {
+				return true
+			}
+		}
+		return false
+	}
+}

@@ -1,0 +1,250 @@
+package search
+
+import (
+	"math"
+	"sort"
+
+	"smart-connections-mcp/smartenv"
+)
+
+// Scope names the pools that are ranked.
+type Scope string
+
+// The scopes a caller may ask for.
+const (
+	Auto   Scope = "auto"   // notes and blocks; a note counts with its better vector
+	Notes  Scope = "notes"  // note vectors only
+	Blocks Scope = "blocks" // block vectors only
+)
+
+// Kind says which vector won a note its place.
+type Kind string
+
+// The kinds of match.
+const (
+	NoteMatch        Kind = "note"
+	BlockMatch       Kind = "block"
+	FrontmatterMatch Kind = "frontmatter"
+)
+
+// frontmatterKey is the key the plugin gives to a note's frontmatter block.
+const frontmatterKey = "#---frontmatter---"
+
+// Query is one question to the ranking.
+type Query struct {
+	Vector          []float32 // unit vector of the snapshot's dims
+	Limit           int       // at most so many rows
+	MinScore        float32   // rows below are left out
+	Scope           Scope
+	Folders         []string // from ResolveFolders; empty means everywhere
+	Without         string   // path of a note that is left out, with its blocks
+	SkipFrontmatter bool     // frontmatter blocks do not count for their note
+}
+
+// Scored is a note and its score.
+type Scored struct {
+	Path  string
+	Score float32
+}
+
+// Hidden reports what the folder filter left out.
+type Hidden struct {
+	Notes  int     // notes outside the folders that have a vector in the pools
+	Best   *Scored // the best of them, whatever MinScore; nil when there is none
+	Better bool    // Best is at least MinScore and above every row returned
+}
+
+// Answer is a ranking and what is needed to judge it.
+type Answer struct {
+	Hits           []Hit
+	SearchedNotes  int     // note vectors that passed the filters
+	SearchedBlocks int     // block vectors that passed the filters
+	Hidden         *Hidden // nil without a folder filter
+	Best           *Scored // best note that passed the filters, whatever MinScore
+}
+
+// Hit is one row of an answer: a note with the vector that won it the place.
+type Hit struct {
+	Path    string
+	Score   float32
+	Matched Kind
+	Stale   bool // the text of the winning vector had changed when the index was loaded
+
+	item    smartenv.Item // the winning vector's item
+	passage smartenv.Item // the item that is quoted; its Key is "" for a note's beginning
+}
+
+// best is what one note has achieved so far. Rows index the collections; -1
+// means none.
+type best struct {
+	noteRow, blockRow, frontRow int32
+	note, block, front          float32
+}
+
+// Rank scores every vector of the pools once and returns the best notes.
+// A snapshot that refuses semantic search has empty collections, and so an
+// empty answer.
+func Rank(s *smartenv.Snapshot, q Query) Answer {
+	candidates := collect(s, q)
+	inside := folderFilter(s, q.Folders)
+	answer := Answer{Hits: []Hit{}}
+	if len(q.Folders) > 0 {
+		answer.Hidden = &Hidden{}
+	}
+	var rows []scoredSource
+	for source := range candidates {
+		score, ok := candidates[source].score()
+		if !ok || s.Sources[source].Path == q.Without {
+			continue
+		}
+		seen := Scored{Path: s.Sources[source].Path, Score: score}
+		if !inside(source) {
+			answer.Hidden.Notes++
+			answer.Hidden.Best = better(answer.Hidden.Best, seen)
+			continue
+		}
+		answer.count(s, source, q)
+		answer.Best = better(answer.Best, seen)
+		if score >= q.MinScore {
+			rows = append(rows, scoredSource{source, score})
+		}
+	}
+	rows = top(s, rows, q.Limit)
+	for _, r := range rows {
+		answer.Hits = append(answer.Hits, newHit(s, candidates[r.source], r, q))
+	}
+	answer.compareHidden(q.MinScore)
+	return answer
+}
+
+// scoredSource is a row of the ranking: index in Snapshot.Sources and score.
+type scoredSource struct {
+	source int
+	score  float32
+}
+
+// collect scores the pools of q and keeps each note's best rows.
+func collect(s *smartenv.Snapshot, q Query) []best {
+	all := make([]best, len(s.Sources))
+	for i := range all {
+		all[i] = best{noteRow: -1, blockRow: -1, frontRow: -1}
+	}
+	var scores []float32
+	if q.Scope != Blocks && len(s.Notes.Items) > 0 {
+		scores = s.Notes.Scores(scores, q.Vector)
+		for row, item := range s.Notes.Items {
+			all[item.Source].noteRow, all[item.Source].note = int32(row), scores[row]
+		}
+	}
+	if q.Scope == Notes || len(s.Blocks.Items) == 0 {
+		return all
+	}
+	scores = s.Blocks.Scores(scores, q.Vector)
+	for row, item := range s.Blocks.Items {
+		b := &all[item.Source]
+		switch {
+		case item.Key != frontmatterKey:
+			if b.blockRow < 0 || scores[row] > b.block {
+				b.blockRow, b.block = int32(row), scores[row]
+			}
+		case !q.SkipFrontmatter:
+			b.frontRow, b.front = int32(row), scores[row]
+		}
+	}
+	return all
+}
+
+// score is the note's best score; false when it has no vector in the pools.
+func (b best) score() (float32, bool) {
+	score, _ := b.winner()
+	return score, score > float32(math.Inf(-1))
+}
+
+// winner returns the best score and its kind. Of equal scores the block wins,
+// because it can be quoted; then the note.
+func (b best) winner() (float32, Kind) {
+	score, kind := float32(math.Inf(-1)), NoteMatch
+	if b.blockRow >= 0 {
+		score, kind = b.block, BlockMatch
+	}
+	if b.noteRow >= 0 && b.note > score {
+		score, kind = b.note, NoteMatch
+	}
+	if b.frontRow >= 0 && b.front > score {
+		score, kind = b.front, FrontmatterMatch
+	}
+	return score, kind
+}
+
+// top sorts rows by score, then path, and keeps limit of them. Sources are
+// sorted by path, so the index stands for the path.
+func top(s *smartenv.Snapshot, rows []scoredSource, limit int) []scoredSource {
+	sort.Slice(rows, func(i, j int) bool {
+		if rows[i].score != rows[j].score {
+			return rows[i].score > rows[j].score
+		}
+		return rows[i].source < rows[j].source
+	})
+	return rows[:min(len(rows), max(limit, 0))]
+}
+
+// newHit turns a ranked row into a hit and chooses the passage to quote: the
+// note's best block other than frontmatter, else its beginning.
+func newHit(s *smartenv.Snapshot, b best, r scoredSource, q Query) Hit {
+	score, kind := b.winner()
+	h := Hit{Path: s.Sources[r.source].Path, Score: score, Matched: kind}
+	switch kind {
+	case NoteMatch:
+		h.item = s.Notes.Items[b.noteRow]
+	case BlockMatch:
+		h.item = s.Blocks.Items[b.blockRow]
+	case FrontmatterMatch:
+		h.item = s.Blocks.Items[b.frontRow]
+	}
+	h.Stale = h.item.Stale
+	row := b.blockRow
+	if q.Scope == Notes {
+		row = bestBlock(s, r.source, q.Vector)
+	}
+	h.passage = smartenv.Item{Path: h.Path, Source: r.source}
+	if row >= 0 {
+		h.passage = s.Blocks.Items[row]
+	}
+	return h
+}
+
+// count adds the vectors of one note that was searched.
+func (a *Answer) count(s *smartenv.Snapshot, source int, q Query) {
+	if q.Scope != Blocks && s.Sources[source].Row >= 0 {
+		a.SearchedNotes++
+	}
+	if q.Scope != Notes {
+		first, last := blocksOf(s, source)
+		a.SearchedBlocks += last - first
+	}
+}
+
+// compareHidden decides whether the filter hid something better than all rows.
+func (a *Answer) compareHidden(minScore float32) {
+	if a.Hidden == nil || a.Hidden.Best == nil || a.Hidden.Best.Score < minScore {
+		return
+	}
+	a.Hidden.Better = len(a.Hits) == 0 || a.Hidden.Best.Score > a.Hits[0].Score
+}
+
+// better returns the higher of old and seen; the earlier path wins ties.
+func better(old *Scored, seen Scored) *Scored {
+	if old != nil && old.Score >= seen.Score {
+		return old
+	}
+	return &seen
+}
+
+// blocksOf returns the half-open range of rows in s.Blocks that belong to one
+// source. Blocks are sorted by path, as sources are.
+func blocksOf(s *smartenv.Snapshot, source int) (first, last int) {
+	items := s.Blocks.Items
+	first = sort.Search(len(items), func(i int) bool { return items[i].Source >= source })
+	last = first + sort.Search(len(items)-first, func(i int) bool { return items[first+i].Source > source })
+	return first, last
+}
