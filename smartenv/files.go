@@ -164,9 +164,12 @@ func statShared(path string) (fs.FileInfo, error) {
 	return f.Stat()
 }
 
-// statMultifiles examines all vector files of a listing, by "collection/name".
-func (l *listing) statMultifiles(dir string) (map[string]fs.FileInfo, error) {
-	infos := map[string]fs.FileInfo{}
+// fileInfos tells what stood in the index's folders, by "collection/name".
+type fileInfos map[string]fs.FileInfo
+
+// statMultifiles examines all vector files of a listing.
+func (l *listing) statMultifiles(dir string) (fileInfos, error) {
+	infos := fileInfos{}
 	for collection, names := range l.multifiles {
 		for _, name := range names {
 			info, err := statShared(filepath.Join(dir, collection, name))
@@ -186,7 +189,7 @@ func (l *listing) statMultifiles(dir string) (map[string]fs.FileInfo, error) {
 // moment later may succeed.
 type retryError struct{ reason string }
 
-func (e *retryError) Error() string { return e.reason }
+func (e *retryError) Error() string { return e.reason + ": try again in a moment" }
 
 // unmoved compares a file before and after reading. Growth is harmless, since
 // the plugin appends and what was read stays valid; another file under the

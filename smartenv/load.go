@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"time"
 
@@ -84,7 +83,7 @@ func (l *loader) attempt(ctx context.Context, force bool) (*Snapshot, string, er
 	files, err := list(l.dir)
 	if err != nil {
 		if files.swapping() {
-			return nil, "", &retryError{"the plugin is replacing smart_sources.ajson"}
+			return nil, "", &retryError{"smart_sources.ajson is missing beside its backup, so the plugin is replacing it, or a crash cut that short (then quit Obsidian and rename smart_sources.ajson.bak)"}
 		}
 		return nil, "", err
 	}
@@ -112,7 +111,7 @@ func (l *loader) attempt(ctx context.Context, force bool) (*Snapshot, string, er
 	if err != nil {
 		return nil, "", err
 	}
-	if err := l.verify(pools, force); err != nil {
+	if err := l.verify(ctx, sc, pools, force); err != nil {
 		return nil, "", err
 	}
 	l.describe(snap, sc, &files, before, pools)
@@ -121,14 +120,14 @@ func (l *loader) attempt(ctx context.Context, force bool) (*Snapshot, string, er
 	return snap, files.signature, nil
 }
 
-// verify checks that every file that was read is still in its place, and that the
-// plugin has not begun to renumber rows: it swaps the vector files first and the
-// log last, and in between nothing but the leftover *.optimize.tmp tells.
-func (l *loader) verify(pools []*pool, force bool) error {
-	if err := l.replay.verify(l.dir); err != nil {
-		l.replay = nil
-		return err
-	}
+// verify checks that the vectors that were read are those the log points to: every
+// file is still in its place, the plugin has not begun to renumber rows, and no
+// reference was taken back meanwhile. The second matters because the plugin's
+// Optimize swaps the vector files first and the log last, and in between only
+// *.optimize.tmp tells; the third because its Re-index takes back all references
+// before it deletes the vector files, and a new file may look like the old one
+// that grew.
+func (l *loader) verify(ctx context.Context, sc *scan, pools []*pool, force bool) error {
 	for _, p := range pools {
 		if err := p.file.verify(); err != nil {
 			return err
@@ -138,7 +137,23 @@ func (l *loader) verify(pools []*pool, force bool) error {
 	if err != nil {
 		return &retryError{"the index's files changed while they were read"}
 	}
-	return l.checkBusy(&files, force)
+	if err := l.checkBusy(&files, force); err != nil {
+		return err
+	}
+	read := l.replay
+	if l.replay, err = read.update(ctx, l.dir, files.shards); err != nil {
+		return err
+	}
+	if l.replay != read {
+		return &retryError{"the log was rewritten while the index was read"}
+	}
+	for i := range sc.notes {
+		rec := sc.notes[i].rec
+		if now := l.replay.records[rec.path]; now != rec && !now.keeps(rec, pools[0].fingerprint) {
+			return &retryError{"references were taken back while the index was read"}
+		}
+	}
+	return nil
 }
 
 // checkBusy remembers since when the plugin renumbers rows and says to come back
@@ -183,7 +198,7 @@ func (l *loader) readConfig(ctx context.Context) (c config, warning string, err 
 
 // readVectors chooses the model and fills the snapshot's collections. It returns
 // the pool of the notes and that of the blocks.
-func (l *loader) readVectors(ctx context.Context, snap *Snapshot, sc *scan, files *listing, before map[string]fs.FileInfo) ([]*pool, error) {
+func (l *loader) readVectors(ctx context.Context, snap *Snapshot, sc *scan, files *listing, before fileInfos) ([]*pool, error) {
 	refs := countReferences(l.replay.records, files.multifiles)
 	ch := chooseModel(snap.Configured, refs, l.model)
 	if ch.model.Dims == 0 && ch.refusal == nil {

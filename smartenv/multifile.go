@@ -38,7 +38,7 @@ type multifile struct {
 // before tells what stood in the folder when the log was not yet read: rows that
 // are written now may be numbered anew, so it must still be the same file, but it
 // may have grown. That there is no such file is no error: missing is set.
-func openMultifile(dir, collection, fingerprint string, dims int, before map[string]fs.FileInfo) (*multifile, error) {
+func openMultifile(dir, collection, fingerprint string, dims int, before fileInfos) (*multifile, error) {
 	m := &multifile{
 		name: collection + "/" + fingerprint,
 		path: filepath.Join(dir, collection, fingerprint),
@@ -163,7 +163,7 @@ func repair(row []float32) (scaled bool, bad Reason) {
 // deriveDims finds a row's length from the size of the model's files and the
 // greatest row any reference names, for models whose record has no dims: the one
 // number that fits every file. 0 when there is none.
-func deriveDims(records map[string]*record, fingerprint string, files map[string]fs.FileInfo) int {
+func deriveDims(records map[string]*record, fingerprint string, files fileInfos) int {
 	last := map[string]int64{sourcesCollection: -1, blocksCollection: -1}
 	note := func(collection string, refs []reference) {
 		for _, ref := range refs {

@@ -1,6 +1,9 @@
 package smartenv
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A record is what the reader keeps of one live note record of the log. It is
 // never changed after decoding.
@@ -35,6 +38,35 @@ type reference struct {
 	file        string
 	row         int64  // -1 when file_i is no integer ≥ 0
 	readHash    string // hash of the text that was embedded
+}
+
+// keeps says whether r, the newer record of a note, still has every reference
+// under the fingerprint that old has. A nil r keeps none.
+func (r *record) keeps(old *record, fingerprint string) bool {
+	if r == nil {
+		return false
+	}
+	kept := func(now, before []reference) bool {
+		for _, ref := range before {
+			if ref.fingerprint == fingerprint && !slices.Contains(now, ref) {
+				return false
+			}
+		}
+		return true
+	}
+	if !kept(r.refs, old.refs) {
+		return false
+	}
+	now := map[string][]reference{}
+	for i := range r.blocks {
+		now[r.blocks[i].key] = r.blocks[i].refs
+	}
+	for i := range old.blocks {
+		if b := &old.blocks[i]; len(b.refs) > 0 && !kept(now[b.key], b.refs) {
+			return false
+		}
+	}
+	return true
 }
 
 // A decoder turns the JSON of records into values. The few names that recur in

@@ -65,23 +65,30 @@ func newReplay() *replay {
 // changed under it.
 func (r *replay) update(ctx context.Context, dir string, shards []shard) (*replay, error) {
 	if r != nil && r.continues(dir, shards) {
-		for i := range shards {
-			if err := r.readShard(dir, shards[i], i); err != nil {
-				return nil, err
-			}
+		if err := r.readAll(ctx, dir, shards); err != nil {
+			return nil, err
 		}
 		return r, nil
 	}
 	fresh := newReplay()
-	for i := range shards {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err := fresh.readShard(dir, shards[i], i); err != nil {
-			return nil, err
-		}
+	if err := fresh.readAll(ctx, dir, shards); err != nil {
+		return nil, err
 	}
 	return fresh, nil
+}
+
+// readAll replays what is new in every shard. After an error the replay is in no
+// state to go on.
+func (r *replay) readAll(ctx context.Context, dir string, shards []shard) error {
+	for i := range shards {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.readShard(dir, shards[i], i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // continues says whether the files continue what was read: no shard but the
@@ -229,22 +236,4 @@ func (r *replay) takeBack(st *shardState) {
 	default:
 		r.records[last.path] = last.before
 	}
-}
-
-// verify checks that every shard still is the file that was read.
-func (r *replay) verify(dir string) error {
-	for i := range r.shards {
-		st := &r.shards[i]
-		info, err := statShared(filepath.Join(dir, sourcesCollection, st.name))
-		if err != nil {
-			if errors.Is(err, fs.ErrNotExist) {
-				return &retryError{st.name + " vanished while the index was read"}
-			}
-			return fmt.Errorf("reading the index: %w", err)
-		}
-		if err := unmoved(st.name, st.info, info); err != nil {
-			return err
-		}
-	}
-	return nil
 }

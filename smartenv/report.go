@@ -2,7 +2,6 @@ package smartenv
 
 import (
 	"fmt"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,7 +32,7 @@ func count(n int, noun string) string {
 }
 
 // describe fills in the status of the files, and the warnings.
-func (l *loader) describe(snap *Snapshot, sc *scan, files *listing, before map[string]fs.FileInfo, pools []*pool) {
+func (l *loader) describe(snap *Snapshot, sc *scan, files *listing, before fileInfos, pools []*pool) {
 	st := &snap.Status
 	counts := l.replay.counts
 	st.Records, st.Tombstones = counts.records, counts.tombstones

@@ -1,0 +1,46 @@
+//go:build linux || darwin
+
+package smartenv
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// A note or folder that may not be read is never taken for deleted: its vectors
+// stay, and it is counted and warned of.
+func TestUnreadableNotes(t *testing.T) {
+	v := newFakeVault(t)
+	v.addNote("open.md", "text", 1)
+	v.addNote("closed.md", "text", 2)
+	v.addNote("locked/a.md", "text", 3)
+	for _, dir := range []string{filepath.Dir(v.dir), v.dir} {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"closed.md", "locked"} {
+		if err := os.Chmod(v.path(name), 0); err != nil {
+			t.Fatal(err)
+		}
+		defer os.Chmod(v.path(name), 0o755)
+	}
+	if os.Geteuid() == 0 { // root may read everything: be somebody else for a moment
+		if err := syscall.Seteuid(65534); err != nil {
+			t.Skip(err)
+		}
+		defer syscall.Seteuid(0)
+	}
+	snap := loadFake(t, v)
+	for path, want := range map[string]State{"open.md": Fresh, "closed.md": Unreadable, "locked/a.md": Unreadable} {
+		src, ok := snap.Source(path)
+		if !ok || src.State != want || src.Row < 0 {
+			t.Errorf("%s = %+v, want %v with a vector", path, src, want)
+		}
+	}
+	if n := &snap.Status.Notes; n.Unreadable != 2 || n.Missing != 0 || n.Unlisted != 1 || !hasWarning(snap, "cannot be read") {
+		t.Errorf("counts %+v, warnings %q", *n, snap.Warnings)
+	}
+}
