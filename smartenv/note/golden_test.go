@@ -93,7 +93,7 @@ func checkGolden(t *testing.T, n goldenNote) {
 		}
 		blocks = append(blocks, goldenBlock{
 			b.Key, [2]int{b.Start, b.End}, b.Size, b.Hash, b.ShouldEmbed,
-			Breadcrumbs(n.Path, b.Key), BlockInput(n.Path, b.Key, text),
+			breadcrumbs(n.Path, b.Key), BlockInput(n.Path, b.Key, text),
 		})
 	}
 	if len(blocks) == 0 && len(n.Blocks) == 0 {

@@ -20,16 +20,16 @@ func NoteInput(path, text string, r Rules) string {
 }
 
 // BlockInput returns the text that the plugin hands to the embedding model for
-// a block: Breadcrumbs, "\n", and the block's text, which has no cap of its own
+// a block: its breadcrumbs, "\n", and the block's text, which has no cap of its own
 // (format section 7.2).
 func BlockInput(path, key, blockText string) string {
-	return Breadcrumbs(path, key) + "\n" + blockText
+	return breadcrumbs(path, key) + "\n" + blockText
 }
 
-// Breadcrumbs returns where a block stands: its note's path and the pieces of
+// breadcrumbs returns where a block stands: its note's path and the pieces of
 // its key but the last, joined with " > ". A piece can be empty, which leaves
 // two spaces: "##X#{1}" in a.md is "a >  > X".
-func Breadcrumbs(path, key string) string {
+func breadcrumbs(path, key string) string {
 	full := path + key
 	if at := strings.LastIndexByte(full, '#'); at >= 0 {
 		full = full[:at]

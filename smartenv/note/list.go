@@ -39,7 +39,7 @@ func (v *Vault) List() (paths []string, unreadable int, err error) {
 				unreadable++
 			case entry.IsDir():
 				folders = append(folders, path)
-			case isRegular(entry.Type()) || v.isLinkToNote(entry, path):
+			case isRegular(entry.Type()) || v.leadsToNote(path):
 				paths = append(paths, path)
 			}
 		}
@@ -48,10 +48,9 @@ func (v *Vault) List() (paths []string, unreadable int, err error) {
 	return paths, unreadable, nil
 }
 
-func (v *Vault) isLinkToNote(entry fs.DirEntry, path string) bool {
-	if entry.Type() != fs.ModeSymlink {
-		return false
-	}
+// leadsToNote reports whether path, which is no regular file itself, is a link
+// to one that may be read.
+func (v *Vault) leadsToNote(path string) bool {
 	_, err := v.Stat(path)
 	return err == nil
 }

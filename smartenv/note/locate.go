@@ -57,7 +57,7 @@ func (v *Vault) follow(root *os.Root, path string) (place string, info fs.FileIn
 		}
 		if info.Mode().Type() != fs.ModeSymlink {
 			place, rest = next, rest[1:]
-			if len(rest) == 1 && links == 0 {
+			if len(rest) == 1 {
 				v.setPlain(place)
 			}
 			continue

@@ -249,26 +249,28 @@ func (p *parser) listItem(ln int) {
 		p.close(&p.body, ln-1)
 	}
 	parent := p.parent()
-	if _, ok := p.index[rootKey]; parent == rootKey && !ok {
-		p.open(rootKey, ln)
+	if parent == rootKey {
+		p.openRoot(ln)
 	}
 	p.item = p.part(parent, ln)
 }
 
-// openBody begins a run of text: a numbered part of the open heading, or the
-// root block, which is opened again when it was closed before this line.
+// openBody begins a run of text: a numbered part of the open heading, or before
+// the first heading the root block.
 func (p *parser) openBody(ln int) {
 	parent := p.parent()
 	if parent != rootKey {
 		p.body = p.part(parent, ln)
 		return
 	}
-	if at, ok := p.index[rootKey]; !ok {
-		p.open(rootKey, ln)
-	} else if b := &p.blocks[at]; b.End < ln {
-		b.End = 0
-	}
+	p.openRoot(ln)
 	p.body = rootKey
+}
+
+func (p *parser) openRoot(ln int) {
+	if _, ok := p.index[rootKey]; !ok {
+		p.open(rootKey, ln)
+	}
 }
 
 func (p *parser) finish(lines int) {

@@ -71,6 +71,45 @@ func TestParseLargeNote(t *testing.T) {
 	}
 }
 
+// TestParseRanges covers what neither goldens nor indexed vaults hold. The
+// ranges are derived by hand from the rules.
+func TestParseRanges(t *testing.T) {
+	cases := []struct{ name, text, want string }{
+		{"a heading ends a root list", "- a\n# H\nb", "# 1-1, ##{1} 1-1, #H 2-3, #H#{1} 3-3"},
+		{"a heading ends a root text with its list", "a\n- b\n# H", "# 1-2, ##{1} 2-2, #H 3-3"},
+		{"a counted title takes a written one's key", "# A[2]\na\n# A\n# A\nb",
+			"#A[2] 4-5, #A[2]#{1} 5-5, #A 3-3"},
+		{"a fence keeps the list item open", "# H\n- a\n```\n- b\n```\n- c",
+			"#H 1-6, #H#{1} 2-5, #H#{2} 3-5, #H#{3} 6-6"},
+		{"a fence begins the note", "```\n# a\n```", "# 1-3"},
+		{"a nested item alone is text", "  - a\n- b", "# 1-2, ##{1} 2-2"},
+		{"frontmatter is no text", "---\n# a\n- b\n---\n---", "#---frontmatter--- 1-4, # 5-5"},
+		{"frontmatter is never closed", "---\n# a", "#---frontmatter--- 1-0"},
+		{"a level comes back up", "### C\n## B\n### C\n# A",
+			"###C 1-1, ##B 2-3, ##B#C 3-3, #A 4-4"},
+	}
+	for _, c := range cases {
+		var got []string
+		for _, b := range Parse("a.md", c.text, Rules{}).Blocks {
+			got = append(got, fmt.Sprintf("%s %d-%d", b.Key, b.Start, b.End))
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%s: Parse(%q) = %q, want %q", c.name, c.text, got, c.want)
+		}
+	}
+}
+
+func TestPlanSortsBlocks(t *testing.T) {
+	blocks := []Block{
+		{Key: "#B", Start: 3, End: 5, Size: 300}, {Key: "#A", Start: 1, End: 2, Size: 300},
+		{Key: "#Both", Start: 1, End: 5, Size: 601},
+	}
+	reimport := selectBlocks("a.md", blocks, Rules{MinChars: 200, MaxTokens: 512})
+	if reimport || !blocks[0].ShouldEmbed || !blocks[1].ShouldEmbed || blocks[2].ShouldEmbed {
+		t.Errorf("selectBlocks = %v, %+v, want both parts picked", reimport, blocks)
+	}
+}
+
 func TestOverlapPicksNothing(t *testing.T) {
 	blocks := []Block{
 		{Key: "#A", Start: 1, End: 5, Size: 500}, {Key: "#B", Start: 4, End: 9, Size: 500},

@@ -105,7 +105,7 @@ func (p planner) plan(n *planNode) (picked []*Block, loss int) {
 
 // room is how many units of a block's text fit beside its breadcrumbs.
 func (p planner) room(key string) int {
-	return max(0, p.maxUnits-Len16(Breadcrumbs(p.path, key))-1)
+	return max(0, p.maxUnits-Len16(breadcrumbs(p.path, key))-1)
 }
 
 // uncovered is how much of the root block's text lies in none of its children,

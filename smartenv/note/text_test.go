@@ -154,8 +154,8 @@ func TestBreadcrumbs(t *testing.T) {
 		{"UP.MD", "#U", "UP.MD"},
 	}
 	for _, c := range cases {
-		if got := Breadcrumbs(c.path, c.key); got != c.want {
-			t.Errorf("Breadcrumbs(%q, %q) = %q, want %q", c.path, c.key, got, c.want)
+		if got := breadcrumbs(c.path, c.key); got != c.want {
+			t.Errorf("breadcrumbs(%q, %q) = %q, want %q", c.path, c.key, got, c.want)
 		}
 	}
 }
