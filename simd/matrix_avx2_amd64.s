@@ -45,10 +45,10 @@
 // 		}
 // 	}
 //
-// SI  x: next value of row 0, R10 of row 3    R9  bytes from row to row
-// DI  y: row 0, R11 row 3    R8  bytes from row to row
-// DX  panel: next 16 values    CX  k left    AX bias
-// Y0-Y7  sums, two registers a row, 4 set(s)    Y12 Y13 values of the panel    Y14 Y15 one value of x
+// SI  x: next value of row 0    R9 bytes from row to row
+// DI  y: row 0    R8 bytes from row to row
+// DX  panel: next 16 values    CX k left    AX bias
+// Y0-Y7  sums, two registers a row, sets of them: 4    Y12 Y13 values of the panel    Y14 Y15 one value of x
 TEXT ·mul1x16AVX2(SB), NOSPLIT, $0-56
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
@@ -140,10 +140,10 @@ summed:
 // 		}
 // 	}
 //
-// SI  x: next value of row 0, R10 of row 3    R9  bytes from row to row
-// DI  y: row 0, R11 row 3    R8  bytes from row to row
-// DX  panel: next 16 values    CX  k left    AX bias
-// Y0-Y7  sums, two registers a row, 2 set(s)    Y12 Y13 values of the panel    Y14 Y15 one value of x
+// SI  x: next value of row 0    R9 bytes from row to row
+// DI  y: row 0    R8 bytes from row to row
+// DX  panel: next 16 values    CX k left    AX bias
+// Y0-Y7  sums, two registers a row, sets of them: 2    Y12 Y13 values of the panel    Y14 Y15 one value of x
 TEXT ·mul2x16AVX2(SB), NOSPLIT, $0-56
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
@@ -243,10 +243,10 @@ summed:
 // 		}
 // 	}
 //
-// SI  x: next value of row 0, R10 of row 3    R9  bytes from row to row
-// DI  y: row 0, R11 row 3    R8  bytes from row to row
-// DX  panel: next 16 values    CX  k left    AX bias
-// Y0-Y11  sums, two registers a row, 2 set(s)    Y12 Y13 values of the panel    Y14 Y15 one value of x
+// SI  x: next value of row 0    R9 bytes from row to row
+// DI  y: row 0    R8 bytes from row to row
+// DX  panel: next 16 values    CX k left    AX bias
+// Y0-Y11  sums, two registers a row, sets of them: 2    Y12 Y13 values of the panel    Y14 Y15 one value of x
 TEXT ·mul3x16AVX2(SB), NOSPLIT, $0-56
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
@@ -346,10 +346,10 @@ summed:
 // 		}
 // 	}
 //
-// SI  x: next value of row 0, R10 of row 3    R9  bytes from row to row
-// DI  y: row 0, R11 row 3    R8  bytes from row to row
-// DX  panel: next 16 values    CX  k left    AX bias
-// Y0-Y7  sums, two registers a row, 1 set(s)    Y12 Y13 values of the panel    Y14 Y15 one value of x
+// SI  x: next value of row 0, R10 of row 3    R9 bytes from row to row
+// DI  y: row 0, R11 row 3    R8 bytes from row to row
+// DX  panel: next 16 values    CX k left    AX bias
+// Y0-Y7  sums, two registers a row, sets of them: 1    Y12 Y13 values of the panel    Y14 Y15 one value of x
 TEXT ·mul4x16AVX2(SB), NOSPLIT, $0-56
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
@@ -452,10 +452,10 @@ summed:
 // 		}
 // 	}
 //
-// SI  x: next value of row 0, R10 of row 3    R9  bytes from row to row
-// DI  y: row 0, R11 row 3    R8  bytes from row to row
-// DX  panel: next 16 values    CX  k left    AX bias
-// Y0-Y9  sums, two registers a row, 1 set(s)    Y12 Y13 values of the panel    Y14 Y15 one value of x
+// SI  x: next value of row 0, R10 of row 3    R9 bytes from row to row
+// DI  y: row 0, R11 row 3    R8 bytes from row to row
+// DX  panel: next 16 values    CX k left    AX bias
+// Y0-Y9  sums, two registers a row, sets of them: 1    Y12 Y13 values of the panel    Y14 Y15 one value of x
 TEXT ·mul5x16AVX2(SB), NOSPLIT, $0-56
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
@@ -567,10 +567,10 @@ summed:
 // 		}
 // 	}
 //
-// SI  x: next value of row 0, R10 of row 3    R9  bytes from row to row
-// DI  y: row 0, R11 row 3    R8  bytes from row to row
-// DX  panel: next 16 values    CX  k left    AX bias
-// Y0-Y11  sums, two registers a row, 1 set(s)    Y12 Y13 values of the panel    Y14 Y15 one value of x
+// SI  x: next value of row 0, R10 of row 3    R9 bytes from row to row
+// DI  y: row 0, R11 row 3    R8 bytes from row to row
+// DX  panel: next 16 values    CX k left    AX bias
+// Y0-Y11  sums, two registers a row, sets of them: 1    Y12 Y13 values of the panel    Y14 Y15 one value of x
 TEXT ·mul6x16AVX2(SB), NOSPLIT, $0-56
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8

@@ -11,7 +11,6 @@ import (
 // product is one call of Mul with its surroundings: values beside the rows that are written must stay.
 type product struct {
 	rows, n, k       int
-	xpad, ypad       int // values between the rows
 	bias, transposed bool
 	x, w, b          []float32
 	xstride, wstride int

@@ -130,7 +130,6 @@ at_least_16:
 	VFMLA V23.S4, V19.S4, V7.S4
 	SUBS $16, R6, R6
 	BGE  at_least_16
-
 less_than_16:
 	ADDS $12, R6, R6
 	BLT  less_than_4

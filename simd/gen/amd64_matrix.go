@@ -39,6 +39,10 @@ func avx2Block(f *file, height int) {
 		f.macro(fmt.Sprintf("%s_%d(X, B)", step, set), avx2Step(height, set))
 	}
 	name := fmt.Sprintf("mul%dx16AVX2", height)
+	var third [2]string // registers that only blocks of more than three rows need
+	if height > 3 {
+		third = [2]string{", R10 of row 3", ", R11 row 3"}
+	}
 	f.function(fmt.Sprintf(`
 func %s(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
 
@@ -51,11 +55,11 @@ func %s(y *float32, ystride int, x *float32, xstride int, panel *float32, k int,
 		}
 	}
 
-SI  x: next value of row 0, R10 of row 3    R9  bytes from row to row
-DI  y: row 0, R11 row 3    R8  bytes from row to row
-DX  panel: next 16 values    CX  k left    AX bias
-Y0-Y%d  sums, two registers a row, %d set(s)    Y12 Y13 values of the panel    Y14 Y15 one value of x`,
-		name, height, 2*height*sets-1, sets), name, 56)
+SI  x: next value of row 0%s    R9 bytes from row to row
+DI  y: row 0%s    R8 bytes from row to row
+DX  panel: next 16 values    CX k left    AX bias
+Y0-Y%d  sums, two registers a row, sets of them: %d    Y12 Y13 values of the panel    Y14 Y15 one value of x`,
+		name, height, third[0], third[1], 2*height*sets-1, sets), name, 56)
 	avx2BlockLoad(f, height, sets)
 	f.op("SUBQ $4, CX")
 	f.op("JLT  less_than_4")

@@ -134,9 +134,13 @@ VLD1.P 64(R5), [V16.S4, V17.S4, V18.S4, V19.S4]`)
 			f.op("VFMLA V%d.S4, V%d.S4, V%d.S4", 20+i, 16+i, r+4*(i%2))
 		}
 	}
+	f.code("SUBS $16, R6, R6\nBGE  at_least_16")
+	neonDotRows4Tail(f)
+}
+
+// neonDotRows4Tail adds the last values of each row, fewer than 16, stores the four sums and goes to the next group.
+func neonDotRows4Tail(f *file) {
 	f.code(`
-SUBS $16, R6, R6
-BGE  at_least_16
 
 less_than_16:
 ADDS $12, R6, R6
