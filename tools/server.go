@@ -1,0 +1,231 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"smart-connections-mcp/smartenv"
+	"smart-connections-mcp/smartenv/note"
+	"smart-connections-mcp/tools/stdio"
+)
+
+// An Embedder turns text into a unit vector in the space of one model. It is
+// called by several goroutines at once.
+type Embedder interface {
+	Embed(ctx context.Context, text string) ([]float32, error)
+}
+
+// Config is what a Server works with. All fields but Version and Log are
+// required.
+type Config struct {
+	Vault *note.Vault
+	Index *smartenv.Index
+	// Embedder returns the embedder of a model. It loads the weights at the
+	// first call and shares them with later ones; it may block for as long as
+	// a download takes. Its error says what is missing and what to do.
+	Embedder func(ctx context.Context, m smartenv.Model) (Embedder, error)
+	// EmbedderName tells, without waiting, which model's weights are or will
+	// be used for queries, and whether they are loaded.
+	EmbedderName func() (name string, ready bool)
+	Version      string
+	Log          *slog.Logger // nil: quiet
+}
+
+// A Server answers the four tools. It is safe for concurrent use.
+type Server struct {
+	vault    *note.Vault
+	index    *smartenv.Index
+	embedder func(ctx context.Context, m smartenv.Model) (Embedder, error)
+	name     func() (string, bool)
+	version  string
+	log      *slog.Logger
+
+	cpu      chan struct{}                     // one place for each computation that may run
+	loaded   atomic.Pointer[smartenv.Snapshot] // the last one seen, for what must not wait
+	patience time.Duration                     // how long a client waits for one answer
+}
+
+// patience is shorter than the 30 to 60 seconds after which clients give up.
+const patience = 25 * time.Second
+
+// closing is how long a session may take to end once it has been told to.
+const closing = time.Second
+
+// New makes a Server. It reads nothing yet.
+func New(c Config) *Server {
+	s := &Server{
+		vault:    c.Vault,
+		index:    c.Index,
+		embedder: c.Embedder,
+		name:     c.EmbedderName,
+		version:  c.Version,
+		log:      c.Log,
+		cpu:      make(chan struct{}, runtime.GOMAXPROCS(0)),
+		patience: patience,
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	return s
+}
+
+// Serve speaks MCP over the two streams until in ends or ctx is done, and then
+// returns nil; its error says why a stream failed. Calls in flight at the end
+// of in are answered. The index and the weights are loaded in the background,
+// beginning now: initialize waits for neither.
+func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	server := s.protocol(ctx)
+	session, err := server.Connect(ctx, &stdio.Transport{In: in, Out: out, Log: s.log}, nil)
+	if err != nil {
+		return fmt.Errorf("starting the session: %w", err)
+	}
+	go s.warm(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- session.Wait() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		go session.Close()
+		select {
+		case <-ended:
+		case <-time.After(closing): // a client that does not read must not hold us
+		}
+		return nil
+	}
+}
+
+// protocol builds the MCP side. Calls that outlive their request, such as a
+// download, end with ctx.
+func (s *Server) protocol(ctx context.Context) *mcp.Server {
+	server := mcp.NewServer(
+		&mcp.Implementation{Name: "smart-connections-mcp", Title: "Smart Connections vault search", Version: s.version},
+		&mcp.ServerOptions{
+			Logger:       s.log,
+			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // no logging, and the list never changes
+		})
+	for _, t := range all() {
+		server.AddTool(t.definition(), func(call context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			answer, err := s.answer(ctx, call, t, req.Params.Arguments)
+			if err != nil {
+				return failure(s.scrubError(err)), nil
+			}
+			return success(answer)
+		})
+	}
+	server.AddReceivingMiddleware(s.guard)
+	return server
+}
+
+// guard puts the present instructions into the answers that carry them, and
+// keeps a panic in any method from ending the process.
+func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: s.panicked(method, p).Error()}
+			}
+		}()
+		res, err = next(ctx, method, req)
+		switch res := res.(type) {
+		case *mcp.InitializeResult:
+			res.Instructions = s.instructions()
+		case *mcp.DiscoverResult:
+			res.Instructions = s.instructions()
+		}
+		return res, err
+	}
+}
+
+// panicked logs a panic with its stack and returns what the client is told.
+func (s *Server) panicked(where string, p any) error {
+	s.log.Error("panic", "in", where, "panic", p, "stack", string(debug.Stack()))
+	return fmt.Errorf("internal error in %s: %.200v: this is a bug; other calls still work", where, p)
+}
+
+// errStillLoading answers a call that would make the client give up.
+var errStillLoading = errors.New("the index or the model is still being loaded (a first download takes minutes): call again in a moment; index_status tells what is ready, and get_note works already")
+
+// answer runs one tool. call is the request's context, life the session's.
+// When patience is over the client gets an answer, and the work goes on
+// without it, so that the next call finds the index and the weights loaded.
+func (s *Server) answer(life, call context.Context, t tool, raw []byte) (any, error) {
+	type outcome struct {
+		answer any
+		err    error
+	}
+	ctx, cancel := context.WithCancel(life)
+	detach := context.AfterFunc(call, cancel)
+	done := make(chan outcome, 1)
+	go func() {
+		defer cancel()
+		defer func() {
+			if p := recover(); p != nil {
+				done <- outcome{err: s.panicked(t.name, p)}
+			}
+		}()
+		answer, err := t.run(ctx, s, newArgs(t.name, raw, t.arguments))
+		done <- outcome{answer, err}
+	}()
+	wait := time.NewTimer(s.patience)
+	defer wait.Stop()
+	select {
+	case o := <-done:
+		return o.answer, o.err
+	case <-call.Done():
+		return nil, call.Err()
+	case <-wait.C:
+		detach()
+		return nil, errStillLoading
+	}
+}
+
+// warm loads the index and the weights before they are asked for. Whatever
+// goes wrong is said by the call that needs them.
+func (s *Server) warm(ctx context.Context) {
+	defer func() {
+		if p := recover(); p != nil {
+			_ = s.panicked("loading", p)
+		}
+	}()
+	snap, err := s.snapshot(ctx)
+	if err != nil || snap.Refusal != nil || len(snap.Notes.Items)+len(snap.Blocks.Items) == 0 {
+		return
+	}
+	if _, err := s.embedder(ctx, snap.Model); err != nil {
+		s.log.Warn("loading the model", "err", err)
+	}
+}
+
+// snapshot returns the index as it is now.
+func (s *Server) snapshot(ctx context.Context) (*smartenv.Snapshot, error) {
+	snap, err := s.index.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.loaded.Store(snap)
+	return snap, nil
+}
+
+// compute runs work when a processor is free for it.
+func (s *Server) compute(ctx context.Context, work func() error) error {
+	select {
+	case s.cpu <- struct{}{}:
+		defer func() { <-s.cpu }()
+		return work()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

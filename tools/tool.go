@@ -1,0 +1,41 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A tool is one entry of tools/list and the code behind it. The list is the
+// same whatever the vault holds.
+type tool struct {
+	name, title string
+	description string   // for the model: when to use it, when not, what comes back
+	input       string   // JSON Schema; what it does not say, decoding forgives (see args)
+	output      string   // JSON Schema of the structured content
+	arguments   []string // names of the properties of input
+	run         func(ctx context.Context, s *Server, a *args) (any, error)
+}
+
+func all() []tool {
+	return []tool{searchNotes(), relatedNotes(), getNote(), indexStatus()}
+}
+
+func (t tool) definition() *mcp.Tool {
+	no := false
+	return &mcp.Tool{
+		Name:         t.name,
+		Title:        t.title,
+		Description:  t.description,
+		InputSchema:  json.RawMessage(t.input),
+		OutputSchema: json.RawMessage(t.output),
+		Annotations: &mcp.ToolAnnotations{
+			Title:           t.title,
+			ReadOnlyHint:    true,
+			DestructiveHint: &no,
+			IdempotentHint:  true,
+			OpenWorldHint:   &no,
+		},
+	}
+}
