@@ -8,19 +8,19 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// ErrShrunk says that a note no longer has the lines asked for, so that any
+// errShrunk says that a note no longer has the lines asked for, so that any
 // text quoted for them would be the wrong one.
-var ErrShrunk = errors.New("the note has fewer lines than when it was indexed: let Obsidian index it again")
+var errShrunk = errors.New("the note has fewer lines than when it was indexed: let Obsidian index it again")
 
 // Excerpt returns lines start to end (1-based, inclusive; end 0 means the last
 // line) of text for showing: valid UTF-8 of at most limit characters, counted
 // in UTF-16 units, cut between characters as people see them (at least between
 // code points), without "\r" and trailing blank lines. When the text does not
-// have these lines, the error is ErrShrunk.
+// have these lines, the error is errShrunk.
 func Excerpt(text string, start, end, limit int) (string, error) {
 	from, to, ok := lineSpan(text, start, end)
 	if !ok {
-		return "", ErrShrunk
+		return "", errShrunk
 	}
 	limit = max(0, limit)
 	head, whole := readable(text[from:to], limit)

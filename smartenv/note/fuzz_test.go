@@ -79,7 +79,7 @@ func FuzzExcerpt(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw string, start, end, limit int) {
 		got, err := Excerpt(raw, start, end, limit)
-		if err != nil && (err != ErrShrunk || got != "") {
+		if err != nil && (err != errShrunk || got != "") {
 			t.Errorf("Excerpt = %q, %v", got, err)
 		}
 		if !utf8.ValidString(got) || Len16(got) > max(0, limit) || strings.Contains(got, "\r") {

@@ -120,8 +120,8 @@ func TestExcerpt(t *testing.T) {
 		}
 	}
 	for _, lines := range [][2]int{{1, 8}, {8, 8}, {8, 0}, {0, 1}, {3, 2}, {-1, 0}} {
-		if got, err := Excerpt(note, lines[0], lines[1], 1200); err != ErrShrunk || got != "" {
-			t.Errorf("Excerpt of lines %v = %q, %v, want ErrShrunk", lines, got, err)
+		if got, err := Excerpt(note, lines[0], lines[1], 1200); err != errShrunk || got != "" {
+			t.Errorf("Excerpt of lines %v = %q, %v, want errShrunk", lines, got, err)
 		}
 	}
 }
