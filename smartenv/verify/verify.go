@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sort"
+	"sync"
+	"sync/atomic"
 
 	"smart-connections-mcp/simd"
 	"smart-connections-mcp/smartenv"
@@ -17,7 +20,8 @@ const (
 	Exact = 0.999 // from here on the plugin used the same weights in fp32
 )
 
-// EmbedFunc embeds a document as the plugin does: prefix, token loop, unit vector.
+// EmbedFunc embeds a document as the plugin does: prefix, token loop, unit
+// vector. It is called by several goroutines at once.
 type EmbedFunc func(ctx context.Context, text string) ([]float32, error)
 
 // Options choose the sample.
@@ -127,38 +131,66 @@ type runner struct {
 	rules note.Rules
 }
 
-// group compares the chosen rows of one collection.
+// group compares the chosen rows of one collection, on all processors.
 func (r runner) group(ctx context.Context, c *smartenv.Collection, rows []int) (Group, error) {
-	g := Group{Embedded: len(c.Items), Below: []Item{}, Failed: []Item{}}
-	var cosines []Item
-	for _, row := range rows {
-		item := c.Items[row]
-		input, ok, err := r.Input(item)
-		switch {
-		case err != nil:
-			g.Failed = append(g.Failed, Item{Key: item.Path + item.Key, Unreadable: err.Error()})
-			continue
-		case !ok:
-			g.SkippedStale++
-			continue
-		}
-		vector, err := r.embed(ctx, input)
-		if err != nil {
-			return g, fmt.Errorf("embedding %q: %w", item.Path+item.Key, err)
-		}
-		if len(vector) != c.Dims {
-			return g, fmt.Errorf("the model gives %d dimensions and the index holds %d: pass the model that the vault was indexed with", len(vector), c.Dims)
-		}
-		cosines = append(cosines, Item{Key: item.Path + item.Key, Cosine: float64(simd.Dot(vector, c.Row(row)))})
+	outcomes := make([]outcome, len(rows))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(rows)) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(rows)); i = next.Add(1) - 1 {
+				outcomes[i] = r.compare(ctx, c, rows[i])
+			}
+		})
 	}
-	g.summarise(cosines)
+	workers.Wait()
+	g := Group{Embedded: len(c.Items), Below: []Item{}, Failed: []Item{}}
+	var compared []Item
+	for _, o := range outcomes {
+		switch {
+		case o.fatal != nil:
+			return g, o.fatal
+		case o.stale:
+			g.SkippedStale++
+		case o.item.Unreadable != "":
+			g.Failed = append(g.Failed, o.item)
+		default:
+			compared = append(compared, o.item)
+		}
+	}
+	g.summarise(compared)
 	return g, nil
 }
 
-// Input rebuilds the text that the plugin gave to its model for item; false
-// when the note's text is no longer the embedded one.
-func (r runner) Input(item smartenv.Item) (string, bool, error) {
-	return Input(r.vault, item, r.rules)
+// outcome is what comparing one item gave.
+type outcome struct {
+	item  Item
+	stale bool  // the note's text is no longer the embedded one
+	fatal error // the comparison as a whole cannot be made
+}
+
+// compare rebuilds, embeds and compares one row.
+func (r runner) compare(ctx context.Context, c *smartenv.Collection, row int) outcome {
+	item := c.Items[row]
+	o := outcome{item: Item{Key: item.Path + item.Key}}
+	input, ok, err := Input(r.vault, item, r.rules)
+	if err != nil {
+		o.item.Unreadable = err.Error()
+		return o
+	}
+	if o.stale = !ok; o.stale {
+		return o
+	}
+	vector, err := r.embed(ctx, input)
+	switch {
+	case err != nil:
+		o.fatal = fmt.Errorf("embedding %q: %w", o.item.Key, err)
+	case len(vector) != c.Dims:
+		o.fatal = fmt.Errorf("the model gives %d dimensions and the index holds %d: pass the model that the vault was indexed with", len(vector), c.Dims)
+	default:
+		o.item.Cosine = float64(simd.Dot(vector, c.Row(row)))
+	}
+	return o
 }
 
 // summarise fills the figures of g from its comparisons.

@@ -1,0 +1,431 @@
+// Command smart-connections-mcp gives AI clients semantic search over an
+// Obsidian vault, from the embeddings that the Smart Connections plugin has
+// already computed. Started by an MCP client it speaks MCP on stdio; started by
+// a person it has subcommands. It never writes into a vault.
+package main
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"smart-connections-mcp/simd"
+	"smart-connections-mcp/smartenv"
+	"smart-connections-mcp/smartenv/note"
+	"smart-connections-mcp/smartenv/verify"
+	"smart-connections-mcp/tools"
+	"smart-connections-mcp/tools/cli"
+	"smart-connections-mcp/weights"
+	"smart-connections-mcp/weights/embedder"
+)
+
+// version is set by the release build: -ldflags "-X main.version=1.2.3".
+var version = "0.1.0-dev"
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1 // the command ran, and it or its check failed
+	exitUsage  = 2 // wrong arguments, or no vault
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, os.Getenv)
+	stop()
+	os.Exit(code)
+}
+
+// streams are the process's own, handed down so that tests can replace them.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// subcommand is a row of the table and the code behind it.
+type subcommand struct {
+	cli.Command
+	run func(ctx context.Context, a *app) error
+}
+
+// subcommands are all there are; the first is the default.
+func subcommands() []subcommand {
+	return []subcommand{
+		{cli.Command{Name: "serve", Summary: "speak MCP on stdin and stdout (the default)"}, serve},
+		{cli.Command{Name: "search", Args: "QUERY", TakesArgs: true, Summary: "notes nearest to a question"}, search},
+		{cli.Command{Name: "related", Args: "PATH", TakesArgs: true, Summary: "notes nearest to a note"}, related},
+		{cli.Command{Name: "status", Summary: "what the index holds, and what is wrong with it"}, status},
+		{cli.Command{Name: "verify", Args: "[QUERY]", TakesArgs: true, Summary: "re-embed stored items and compare; with QUERY also rank"}, verifyIndex},
+		{cli.Command{Name: "demo", Args: "[QUESTION]", TakesArgs: true, Summary: "the whole job on a built-in vault, offline"}, demo},
+		{cli.Command{Name: "version", Summary: "version, platform and kernels"}, showVersion},
+	}
+}
+
+// errCheckFailed ends a command whose report is already printed.
+var errCheckFailed = errors.New("the check failed")
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, s streams, getenv func(string) string) int {
+	err := execute(ctx, args, s, getenv)
+	var usage cli.UsageError
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return exitOK
+	case errors.Is(err, errCheckFailed):
+		return exitFailed
+	}
+	fmt.Fprintln(s.err, "smart-connections-mcp:", strings.ReplaceAll(err.Error(), "\n", "; "))
+	if errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+func execute(ctx context.Context, args []string, s streams, getenv func(string) string) error {
+	command, args, err := choose(args, s.out)
+	if err != nil {
+		return err
+	}
+	line, err := cli.Parse(command.Command, args, s.out)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	a := &app{streams: s, Line: line, getenv: getenv, log: log}
+	defer a.close()
+	if err := simd.Use(a.env("SMART_SIMD")); err != nil {
+		return cli.UsageError{Text: "SMART_SIMD: " + err.Error()}
+	}
+	return command.run(ctx, a)
+}
+
+// choose finds the subcommand; arguments that are empty or begin with a flag
+// mean the first.
+func choose(args []string, out io.Writer) (subcommand, []string, error) {
+	table := subcommands()
+	var names []string
+	var rows []cli.Command
+	for _, c := range table {
+		if len(args) > 0 && c.Name == args[0] {
+			return c, args[1:], nil
+		}
+		names, rows = append(names, c.Name), append(rows, c.Command)
+	}
+	switch {
+	case len(args) > 0 && (args[0] == "help" || args[0] == "-h" || args[0] == "-help" || args[0] == "--help"):
+		cli.Help(out, rows)
+		return subcommand{}, nil, flag.ErrHelp
+	case len(args) == 0 || strings.HasPrefix(args[0], "-"):
+		return table[0], args, nil
+	}
+	return subcommand{}, nil, cli.UsageError{Text: fmt.Sprintf("unknown command %q: use one of %s, or --help", args[0], strings.Join(names, ", "))}
+}
+
+// app is one run of the program.
+type app struct {
+	streams
+	cli.Line
+	getenv func(string) string
+	log    *slog.Logger
+
+	vault    *note.Vault
+	index    *smartenv.Index
+	embedder *embedder.Shared
+	cleanup  []func()
+}
+
+func (a *app) close() {
+	for i := len(a.cleanup) - 1; i >= 0; i-- {
+		a.cleanup[i]()
+	}
+}
+
+// env reads a variable; a placeholder that the client left unexpanded counts as
+// unset.
+func (a *app) env(name string) string { return set(a.getenv(name)) }
+
+func set(value string) string {
+	if value = strings.TrimSpace(value); strings.HasPrefix(value, "${user_config.") {
+		return ""
+	}
+	return value
+}
+
+func serve(ctx context.Context, a *app) error {
+	server, err := a.open()
+	if err != nil {
+		return err
+	}
+	return server.Serve(ctx, a.in, a.out)
+}
+
+func search(ctx context.Context, a *app) error {
+	if a.Query == "" {
+		return cli.UsageError{Text: `search: a question is missing: smart-connections-mcp search "how do I prune roses"`}
+	}
+	server, err := a.open()
+	if err != nil {
+		return err
+	}
+	answer, err := server.Search(ctx, a.question())
+	if err != nil {
+		return err
+	}
+	return a.print(answer, func() { cli.Search(a.out, answer) })
+}
+
+// question is the search that the command line asks for.
+func (a *app) question() tools.SearchInput {
+	in := tools.DefaultSearch(a.Query)
+	in.Folder = a.Folders
+	in.Limit, in.Scope = cmp.Or(a.Limit, in.Limit), cmp.Or(a.Scope, in.Scope)
+	if a.MinScore != nil {
+		in.MinScore = *a.MinScore
+	}
+	return in
+}
+
+func related(ctx context.Context, a *app) error {
+	if a.Query == "" {
+		return cli.UsageError{Text: `related: a note is missing: smart-connections-mcp related "Garden/Roses.md"`}
+	}
+	server, err := a.open()
+	if err != nil {
+		return err
+	}
+	in := tools.DefaultRelated(a.Query)
+	in.Limit, in.Folder = a.Limit, a.Folders
+	if a.MinScore != nil {
+		in.MinScore = *a.MinScore
+	}
+	answer, err := server.Related(ctx, in)
+	if err != nil {
+		return err
+	}
+	return a.print(answer, func() { cli.Related(a.out, answer) })
+}
+
+func status(ctx context.Context, a *app) error {
+	server, err := a.open()
+	if err != nil {
+		return err
+	}
+	answer, err := server.Status(ctx)
+	if err != nil {
+		return err
+	}
+	return a.print(answer, func() { cli.Status(a.out, answer) })
+}
+
+// verification is what verify and demo print as JSON.
+type verification struct {
+	verify.Report
+	Ranking *tools.SearchOutput `json:"ranking,omitempty"`
+}
+
+// verifyIndex re-embeds a sample of what the index holds; with a query it also
+// prints the live ranking.
+func verifyIndex(ctx context.Context, a *app) error {
+	options, err := a.sample()
+	if err != nil {
+		return err
+	}
+	server, err := a.open()
+	if err != nil {
+		return err
+	}
+	var out verification
+	if out.Report, err = a.compare(ctx, options); err != nil {
+		return err
+	}
+	if a.Query != "" {
+		answer, err := server.Search(ctx, a.question())
+		if err != nil {
+			return err
+		}
+		out.Ranking = &answer
+	}
+	return a.report(out, func() {
+		cli.Verify(a.out, out.Report)
+		if out.Ranking != nil {
+			cli.Search(a.out, *out.Ranking)
+		}
+	})
+}
+
+// sample reads the size and seed of the sample to verify.
+func (a *app) sample() (verify.Options, error) {
+	size := cmp.Or(a.Sample, a.env("SMART_VERIFY_SAMPLE"), "12")
+	o := verify.Options{Seed: cmp.Or(a.Seed, uint64(time.Now().UnixNano()))}
+	if size == "all" {
+		return o, nil
+	}
+	n, err := strconv.Atoi(size)
+	if err != nil || n < 1 {
+		return o, cli.UsageError{Text: fmt.Sprintf("sample is %q: pass a number from 1, or all", size)}
+	}
+	o.Sample = n
+	return o, nil
+}
+
+// compare verifies the open vault with the embedder of its own model.
+func (a *app) compare(ctx context.Context, o verify.Options) (verify.Report, error) {
+	snapshot, err := a.index.Snapshot(ctx)
+	if err != nil {
+		return verify.Report{}, err
+	}
+	if snapshot.Refusal != nil {
+		return verify.Report{}, snapshot.Refusal
+	}
+	model, err := a.embedder.Model(ctx, snapshot.Model)
+	if err != nil {
+		return verify.Report{}, err
+	}
+	return verify.Run(ctx, a.vault, snapshot, model.EmbedDocument, o)
+}
+
+// report prints a verification and turns one that did not pass into an error.
+func (a *app) report(out verification, asText func()) error {
+	if err := a.print(out, asText); err != nil {
+		return err
+	}
+	if !out.Passed {
+		return errCheckFailed
+	}
+	return nil
+}
+
+//go:embed all:testdata/demo/vault
+var demoVault embed.FS
+
+// demoQuestion shares no word with the note that answers it.
+const demoQuestion = "why are my radiators cold"
+
+// demo does the whole job on the built-in vault: it answers a question and
+// proves the agreement, or serves the vault.
+func demo(ctx context.Context, a *app) error {
+	dir, err := os.MkdirTemp("", "smart-connections-demo-")
+	if err != nil {
+		return fmt.Errorf("unpacking the demo vault: %w: set TMPDIR to a folder that can be written", err)
+	}
+	a.cleanup = append(a.cleanup, func() { os.RemoveAll(dir) })
+	files, err := fs.Sub(demoVault, "testdata/demo/vault")
+	if err == nil {
+		err = os.CopyFS(dir, files)
+	}
+	if err != nil {
+		return fmt.Errorf("unpacking the demo vault: %w", err)
+	}
+	server, err := a.connect(dir, weights.Source{}, "")
+	if err != nil {
+		return err
+	}
+	if a.Serve {
+		return server.Serve(ctx, a.in, a.out)
+	}
+	in := tools.DefaultSearch(cmp.Or(a.Query, demoQuestion))
+	in.Limit, in.MinScore = 3, 0
+	answer, err := server.Search(ctx, in)
+	if err != nil {
+		return err
+	}
+	report, err := a.compare(ctx, verify.Options{Seed: 1})
+	if err != nil {
+		return err
+	}
+	return a.report(verification{report, &answer}, func() {
+		cli.Search(a.out, answer)
+		cli.Verify(a.out, report)
+	})
+}
+
+func showVersion(_ context.Context, a *app) error {
+	v := struct {
+		Version  string `json:"version"`
+		Platform string `json:"platform"`
+		Go       string `json:"go"`
+		SIMD     string `json:"simd"`
+	}{version, runtime.GOOS + "/" + runtime.GOARCH, runtime.Version(), simd.Active().String()}
+	return a.print(v, func() {
+		fmt.Fprintf(a.out, "smart-connections-mcp %s %s %s simd=%s\n", v.Version, v.Platform, v.Go, v.SIMD)
+	})
+}
+
+// print writes the answer as one JSON object or as text.
+func (a *app) print(answer any, asText func()) error {
+	if !a.JSON {
+		asText()
+		return nil
+	}
+	e := json.NewEncoder(a.out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(answer)
+}
+
+// open opens the vault that flags and environment name.
+func (a *app) open() (*tools.Server, error) {
+	dir := cmp.Or(set(a.Vault), a.env("SMART_VAULT_PATH"))
+	if dir == "" {
+		return nil, cli.UsageError{Text: "no vault: pass --vault DIR or set SMART_VAULT_PATH to the folder that holds .obsidian and .smart-env"}
+	}
+	if mounted, ok := cli.MountedPath(dir); ok {
+		fmt.Fprintf(a.err, "smart-connections-mcp: inside WSL, %s is read as %s\n", dir, mounted)
+		dir = mounted
+	}
+	cache := a.env("SMART_MODEL_CACHE")
+	if cache == "" {
+		cache, _ = weights.DefaultCacheDir(a.getenv) // without one, a fetch says what to set
+	}
+	source := weights.Source{
+		ModelPath: cmp.Or(set(a.ModelPath), a.env("SMART_MODEL_PATH")),
+		CacheDir:  cache,
+		Endpoint:  a.env("HF_ENDPOINT"),
+		Log:       a.log,
+	}
+	if f, ok := a.err.(*os.File); ok && isTerminal(f) {
+		source.Progress = f
+	}
+	return a.connect(dir, source, cmp.Or(set(a.Model), a.env("SMART_EMBED_MODEL")))
+}
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// connect wires vault, index, weights and tools.
+func (a *app) connect(dir string, source weights.Source, model string) (*tools.Server, error) {
+	vault, err := note.OpenVault(dir)
+	if err != nil {
+		return nil, cli.UsageError{Text: fmt.Sprintf("vault %s: %v: pass --vault DIR or set SMART_VAULT_PATH", dir, err)}
+	}
+	a.cleanup = append(a.cleanup, func() { vault.Close() })
+	a.vault = vault
+	a.index = smartenv.Open(vault, smartenv.Options{Model: model, Log: a.log})
+	a.embedder = &embedder.Shared{Source: source}
+	return tools.New(tools.Config{
+		Vault: vault,
+		Index: a.index,
+		Embedder: func(ctx context.Context, m smartenv.Model) (tools.Embedder, error) {
+			return a.embedder.Model(ctx, m)
+		},
+		EmbedderName: a.embedder.Name,
+		Version:      version,
+		Log:          a.log,
+	}), nil
+}

@@ -1,0 +1,431 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"smart-connections-mcp/simd"
+	"smart-connections-mcp/tools"
+)
+
+func TestMain(m *testing.M) {
+	if err := simd.Use(os.Getenv("SMART_SIMD")); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// shared returns a path of the shared test data, which a fresh clone does not
+// have and CI must have.
+func shared(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join("..", "shared", filepath.FromSlash(name))
+	if _, err := os.Stat(path); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%s is missing: CI needs the shared data beside the project", path)
+		}
+		t.Skipf("%s is not here", path)
+	}
+	return path
+}
+
+// result is what one command line did.
+type result struct {
+	code     int
+	out, err string
+}
+
+// execute runs a command line in the given environment.
+func runLine(env map[string]string, stdin string, args ...string) result {
+	var out, errOut bytes.Buffer
+	env["SMART_SIMD"] = os.Getenv("SMART_SIMD")
+	code := run(context.Background(), args, streams{strings.NewReader(stdin), &out, &errOut}, func(name string) string { return env[name] })
+	return result{code, out.String(), errOut.String()}
+}
+
+const edgeMini = "testdata/vaults/edge-mini"
+
+func TestExitCodes(t *testing.T) {
+	empty := t.TempDir()
+	file := filepath.Join(empty, "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name string
+		env  map[string]string
+		args []string
+		code int
+		says string // on stdout for code 0, else on stderr
+	}{
+		{"help", nil, []string{"--help"}, 0, "Usage: smart-connections-mcp [command]"},
+		{"command help", nil, []string{"verify", "--help"}, 0, "-sample N"},
+		{"version", nil, []string{"version"}, 0, "smart-connections-mcp"},
+		{"version as json", nil, []string{"version", "--json"}, 0, `"simd"`},
+		{"status", nil, []string{"status", "--vault", edgeMini}, 0, "builtin/mini-2l-128"},
+		{"vault from the environment", map[string]string{"SMART_VAULT_PATH": edgeMini}, []string{"status", "--json"}, 0, `"fingerprint": "mf_1emu9kb"`},
+		{"flags after the words", nil, []string{"search", "upper", "ext", "--vault", edgeMini, "--min-score", "-1"}, 0, "UP.MD"},
+		{"words after --", nil, []string{"search", "--vault", edgeMini, "--", "--help me"}, 0, "--help me"},
+		{"unknown command", nil, []string{"serch"}, 2, `unknown command "serch": use one of serve, search`},
+		{"unknown flag", nil, []string{"status", "--vlt", "x"}, 2, "status --help"},
+		{"word too many", nil, []string{"status", "x"}, 2, `unexpected argument "x"`},
+		{"no vault", nil, []string{"status"}, 2, "pass --vault DIR or set SMART_VAULT_PATH"},
+		{"no vault for serve", nil, nil, 2, "no vault"},
+		{"placeholder counts as unset", map[string]string{"SMART_VAULT_PATH": "${user_config.vault}"}, nil, 2, "no vault"},
+		{"missing vault", nil, []string{"status", "--vault", filepath.Join(empty, "gone")}, 2, "vault"},
+		{"vault is a file", nil, []string{"status", "--vault", file}, 2, "vault"},
+		{"vault without index", nil, []string{"status", "--vault", empty}, 1, "Smart Connections"},
+		{"question missing", nil, []string{"search", "--vault", edgeMini}, 2, "a question is missing"},
+		{"note missing", nil, []string{"related", "--vault", edgeMini}, 2, "a note is missing"},
+		{"limit out of range", nil, []string{"search", "x", "--limit", "900", "--vault", edgeMini}, 1, "limit is 900: pass 1 to 100"},
+		{"bad sample", nil, []string{"verify", "--sample", "few", "--vault", edgeMini}, 2, `sample is "few"`},
+		{"bad sample in the environment", map[string]string{"SMART_VERIFY_SAMPLE": "0"}, []string{"verify", "--vault", edgeMini}, 2, `sample is "0"`},
+		{"other model", nil, []string{"search", "x", "--model", "TaylorAI/bge-micro-v2", "--vault", edgeMini}, 1, "TaylorAI/bge-micro-v2"},
+		{"wrong weights", nil, []string{"verify", "--model-path", "testdata/models/tiny-bert-48", "--vault", edgeMini}, 1, "48 dimensions"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			env := map[string]string{}
+			for name, value := range test.env {
+				env[name] = value
+			}
+			got := runLine(env, "", test.args...)
+			said := got.err
+			if test.code == 0 {
+				said = got.out
+			}
+			if got.code != test.code || !strings.Contains(said, test.says) {
+				t.Errorf("run(%q) = %d, want %d with %q;\nout: %s\nerr: %s", test.args, got.code, test.code, test.says, got.out, got.err)
+			}
+			if test.code != 0 && strings.Count(got.err, "\n") != 1 {
+				t.Errorf("run(%q) wrote %q to stderr, want one line", test.args, got.err)
+			}
+		})
+	}
+}
+
+// An empty value of SMART_SIMD chooses; a wrong one fails loudly.
+func TestForcedKernels(t *testing.T) {
+	var out, errOut bytes.Buffer
+	env := func(name string) string { return map[string]string{"SMART_SIMD": "mmx"}[name] }
+	code := run(context.Background(), []string{"version"}, streams{nil, &out, &errOut}, env)
+	if code != exitUsage || !strings.Contains(errOut.String(), "mmx") {
+		t.Errorf("run with SMART_SIMD=mmx = %d, %q, want %d naming it", code, errOut.String(), exitUsage)
+	}
+	if err := simd.Use(os.Getenv("SMART_SIMD")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The README's first command does the whole job offline, and its transcript is
+// what the program prints.
+func TestDemo(t *testing.T) {
+	got := runLine(map[string]string{}, "", "demo")
+	if got.code != 0 || !strings.Contains(got.out, "passed:") {
+		t.Fatalf("demo = %d\n%s%s", got.code, got.out, got.err)
+	}
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(readme), strings.TrimSpace(got.out)) {
+		t.Errorf("README.md does not show what demo prints:\n%s", got.out)
+	}
+}
+
+// Each question about the demo vault finds its note among the first three.
+func TestDemoQuestions(t *testing.T) {
+	data, err := os.ReadFile("testdata/demo/questions.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	if len(lines) < 10 {
+		t.Fatalf("%d questions, want at least 10", len(lines))
+	}
+	for _, line := range lines {
+		question, want, _ := strings.Cut(line, "\t")
+		got := runLine(map[string]string{}, "", "demo", "--json", question)
+		var answer struct{ Ranking tools.SearchOutput }
+		if err := json.Unmarshal([]byte(got.out), &answer); err != nil {
+			t.Fatalf("demo --json %q: %v\n%s%s", question, err, got.out, got.err)
+		}
+		found := slices.ContainsFunc(answer.Ranking.Results, func(r tools.Row) bool { return r.Path == want })
+		if !found {
+			t.Errorf("demo %q: %s is not among the first %d", question, want, len(answer.Ranking.Results))
+		}
+	}
+}
+
+// An index whose vectors were made by the plugin's own library is rebuilt to
+// 0.9999 and better, item by item.
+func TestVerifyAgreement(t *testing.T) {
+	tests := []struct {
+		vault, model  string
+		notes, blocks int
+	}{
+		{edgeMini, "", 13, 14},
+		{"edge-synth", "synth-bge-micro-3l", 13, 14},
+		{"obsidian-help-synth", "synth-bge-micro-3l", 173, 1057},
+		{"obsidian-help-minilm", "all-MiniLM-L6-v2", 173, 1057},
+	}
+	for _, test := range tests {
+		t.Run(test.vault, func(t *testing.T) {
+			sample, limit := "all", math.MaxInt
+			if simd.Active() == simd.Generic && test.notes > 100 { // minutes a vault
+				sample, limit = "20", 20
+			}
+			args := []string{"verify", "--json", "--seed", "1", "--sample", sample, "--vault", test.vault}
+			if test.model != "" {
+				if raceEnabled() {
+					t.Skip("too slow under the race detector; the small vault covers it")
+				}
+				args[len(args)-1] = shared(t, "vaults/"+test.vault)
+				args = append(args, "--model-path", shared(t, "models/"+test.model))
+			}
+			got := runLine(map[string]string{}, "", args...)
+			var r verification
+			if err := json.Unmarshal([]byte(got.out), &r); err != nil || got.code != 0 {
+				t.Fatalf("verify = %d, %v\n%s%s", got.code, err, got.out, got.err)
+			}
+			t.Logf("worst: notes %.7f, blocks %.7f", r.Notes.Worst, r.Blocks.Worst)
+			notes, blocks := min(test.notes, limit), min(test.blocks, limit)
+			if r.Notes.Compared != notes || r.Blocks.Compared != blocks {
+				t.Errorf("compared %d notes and %d blocks, want %d and %d", r.Notes.Compared, r.Blocks.Compared, notes, blocks)
+			}
+			if worst := min(r.Notes.Worst, r.Blocks.Worst); worst < 0.9999 {
+				t.Errorf("worst agreement is %.6f, want 0.9999", worst)
+			}
+		})
+	}
+}
+
+// raceEnabled reports whether the race detector is built in: it makes the
+// forward pass, and so whole vaults, too slow.
+func raceEnabled() bool {
+	build, ok := debug.ReadBuildInfo()
+	return ok && slices.ContainsFunc(build.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" })
+}
+
+// A wrong model of the right size raises no error anywhere but here.
+func TestVerifyFindsWrongModel(t *testing.T) {
+	got := runLine(map[string]string{}, "", "verify", "--vault", shared(t, "vaults/edge-synth"), "--model-path", shared(t, "models/all-MiniLM-L6-v2"))
+	if got.code != exitFailed || !strings.Contains(got.out, "failed:") {
+		t.Errorf("verify with another model's weights = %d, want %d\n%s%s", got.code, exitFailed, got.out, got.err)
+	}
+}
+
+// ranked is one line of a reference run.
+type ranked struct {
+	ID     string
+	Ranked []struct {
+		Path  string
+		Score float64
+	}
+}
+
+// Rankings over real questions equal those computed independently: the same
+// notes in the same order, where only neighbours closer than 1e-4 may swap.
+func TestReferenceRankings(t *testing.T) {
+	if raceEnabled() {
+		t.Skip("too slow under the race detector")
+	}
+	a := &app{streams: streams{out: &bytes.Buffer{}, err: &bytes.Buffer{}}, getenv: func(string) string { return "" }}
+	a.Vault, a.ModelPath = shared(t, "vaults/obsidian-help-minilm"), shared(t, "models/all-MiniLM-L6-v2")
+	server, err := a.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.close()
+	queries := loadQueries(t)
+	for _, name := range []string{"obsidian-help/reference-dense.dev.run.jsonl", "ohs-golden/reference-dense.run.jsonl"} {
+		runs := readLines[ranked](t, shared(t, "eval/"+name))
+		worst := 0.0
+		for _, want := range runs {
+			in := tools.DefaultSearch(queries[want.ID])
+			in.MinScore, in.Limit, in.IncludeText = -1, 20, false
+			got, err := server.Search(context.Background(), in)
+			if err != nil {
+				t.Fatalf("%s: %v", want.ID, err)
+			}
+			worst = max(worst, compareRanking(t, want, got.Results))
+		}
+		t.Logf("%s: %d questions, worst difference of a score %.6f", name, len(runs), worst)
+	}
+}
+
+// compareRanking reports differences and returns the largest one of a score.
+func compareRanking(t *testing.T, want ranked, got []tools.Row) float64 {
+	t.Helper()
+	if len(got) != len(want.Ranked) {
+		t.Errorf("%s: %d rows, want %d", want.ID, len(got), len(want.Ranked))
+		return 0
+	}
+	worst := 0.0
+	for i, w := range want.Ranked {
+		g := got[i]
+		worst = max(worst, math.Abs(g.Score-w.Score))
+		if g.Path != w.Path && !swapped(want, g.Path, w.Score) {
+			t.Errorf("%s: row %d is %s (%.4f), want %s (%.5f)", want.ID, i+1, g.Path, g.Score, w.Path, w.Score)
+		}
+		if math.Abs(g.Score-w.Score) > 1e-4 {
+			t.Errorf("%s: %s scores %.4f, want %.5f", want.ID, g.Path, g.Score, w.Score)
+		}
+	}
+	return worst
+}
+
+// swapped says whether the reference has path within 1e-4 of score, or does not
+// have it because it fell off the end by as little.
+func swapped(want ranked, path string, score float64) bool {
+	last := want.Ranked[len(want.Ranked)-1].Score
+	for _, w := range want.Ranked {
+		if w.Path == path {
+			return math.Abs(w.Score-score) < 1e-4
+		}
+	}
+	return math.Abs(last-score) < 1e-4
+}
+
+// loadQueries returns the texts of both sets of questions by id.
+func loadQueries(t *testing.T) map[string]string {
+	t.Helper()
+	type query struct{ ID, Query string }
+	queries := map[string]string{}
+	for _, q := range readLines[query](t, shared(t, "eval/obsidian-help/queries.dev.jsonl")) {
+		queries[q.ID] = q.Query
+	}
+	data, err := os.ReadFile(shared(t, "eval/ohs-golden/golden.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var golden []query
+	if err := json.Unmarshal(data, &golden); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range golden {
+		queries[q.ID] = q.Query
+	}
+	return queries
+}
+
+// readLines decodes a file of JSON lines; an empty one fails the test.
+func readLines[T any](t *testing.T, path string) []T {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var all []T
+	scan := bufio.NewScanner(file)
+	scan.Buffer(nil, 1<<20)
+	for scan.Scan() {
+		var one T
+		if err := json.Unmarshal(scan.Bytes(), &one); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		all = append(all, one)
+	}
+	if err := scan.Err(); err != nil || len(all) == 0 {
+		t.Fatalf("%s: %d lines, %v", path, len(all), err)
+	}
+	return all
+}
+
+// allowed are the packages that each package may import beside the standard
+// library: the arrows of the design. A new line needs a reason in its commit.
+var allowed = map[string]string{
+	".":                "bert simd smartenv smartenv/note smartenv/verify tools tools/cli weights weights/embedder",
+	"simd":             "cpuid",
+	"simd/gen":         "",
+	"bert":             "simd tensor model wordpiece norm",
+	"weights":          "bert weights/builtin tensor sys",
+	"weights/builtin":  "",
+	"weights/embedder": "bert smartenv weights",
+	"smartenv":         "simd smartenv/note sys",
+	"smartenv/note":    "norm cases uniseg sys", // uniseg: excerpts end between characters as people see them
+	"smartenv/search":  "simd smartenv smartenv/note norm",
+	"smartenv/verify":  "simd smartenv smartenv/note",
+	"smartenv/gen":     "bert smartenv smartenv/note weights weights/builtin",
+	"tools":            "smartenv smartenv/note smartenv/search tools/stdio mcp jsonrpc",
+	"tools/stdio":      "mcp jsonrpc",
+	"tools/cli":        "smartenv/verify tools",
+}
+
+func TestImports(t *testing.T) {
+	seen := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && (d.Name() == "testdata" || len(d.Name()) > 1 && d.Name()[0] == '.') {
+			return cmpErr(err, fs.SkipDir)
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		dir := filepath.ToSlash(filepath.Dir(path))
+		seen[dir] = true
+		may, known := allowed[dir]
+		if !known {
+			t.Errorf("%s is a new package: give it a line in allowed", dir)
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			name, _ := strconv.Unquote(spec.Path.Value)
+			if short := shortImport(name); short != "" && !slices.Contains(strings.Fields(may), short) {
+				t.Errorf("%s imports %s: the design has no such arrow", path, name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir := range allowed {
+		if !seen[dir] {
+			t.Errorf("allowed names %s, which is no package", dir)
+		}
+	}
+}
+
+func cmpErr(err, other error) error {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return other
+}
+
+// shortImport is the name under which allowed lists an import; "" for the
+// standard library.
+func shortImport(name string) string {
+	if own, ok := strings.CutPrefix(name, "smart-connections-mcp/"); ok {
+		return own
+	}
+	if !strings.Contains(strings.SplitN(name, "/", 2)[0], ".") {
+		return ""
+	}
+	if strings.HasPrefix(name, "golang.org/x/sys/") {
+		return "sys"
+	}
+	short := name[strings.LastIndexByte(name, '/')+1:]
+	if short == "v2" {
+		short = "cpuid"
+	}
+	return short
+}
