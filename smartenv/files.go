@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,8 +16,13 @@ import (
 	"smart-connections-mcp/smartenv/note"
 )
 
-// indexFolder is the plugin's folder below the vault's root.
-const indexFolder = ".smart-env"
+// indexFolder is the plugin's folder below the vault's root. The other names are
+// below it.
+const (
+	indexFolder  = ".smart-env"
+	settingsFile = "smart_env.json"
+	modelsFile   = modelsCollection + "/embedding_models.ajson"
+)
 
 // The names of the index's files are matched exactly, so that leftovers of a
 // rewrite and conflict copies of sync tools are never taken for data.
@@ -57,56 +63,67 @@ type listing struct {
 	multifiles map[string][]string // collection → names
 	ignored    []string            // other files, as "smart_sources/NAME"
 	rewriting  []string            // *.optimize.tmp: the plugin renumbers rows just now
-	signature  string              // changes when any name, size or time changes
+	infos      fileInfos           // of shards, multifiles and settings
 	legacy     time.Time           // newest file of multi/; zero when there is none
 }
 
-// list reads the names, sizes and times of the index's files below dir. The
-// error is a *GenerationError when there is no packed index.
+// fileInfos tells what stood in the index's folder, by path below it, with "/".
+type fileInfos map[string]fs.FileInfo
+
+// add examines a file and keeps what it finds; a file that cannot be opened counts
+// as absent. It goes through a handle, because on Windows the identity of a file
+// that was examined by path is looked up later, when the path may already name
+// another file.
+func (f fileInfos) add(dir, name string) {
+	if info, err := statShared(filepath.Join(dir, filepath.FromSlash(name))); err == nil {
+		f[name] = info
+	}
+}
+
+// same says whether nothing changed between two listings: the same names, and the
+// same files with the same sizes and times.
+func (l *listing) same(other *listing) bool {
+	return slices.Equal(l.ignored, other.ignored) && maps.EqualFunc(l.infos, other.infos, func(a, b fs.FileInfo) bool {
+		return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+	})
+}
+
+// list finds the index's files below dir, examined one by one. The error is a *GenerationError when there is no packed index.
 func list(dir string) (listing, error) {
-	l := listing{multifiles: map[string][]string{}}
-	var sign strings.Builder
+	l := listing{multifiles: map[string][]string{}, infos: fileInfos{}}
 	for _, collection := range []string{sourcesCollection, blocksCollection} {
 		entries, err := os.ReadDir(filepath.Join(dir, collection))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return l, fmt.Errorf("reading the index: %w", err)
 		}
 		for _, entry := range entries {
-			l.add(collection, entry.Name())
-			signFile(&sign, dir, collection+"/"+entry.Name())
+			l.add(dir, collection, entry.Name())
 		}
 	}
-	for _, name := range []string{"smart_env.json", modelsCollection + "/embedding_models.ajson"} {
-		signFile(&sign, dir, name)
+	for _, name := range []string{settingsFile, modelsFile} {
+		l.infos.add(dir, name)
 	}
 	slices.SortFunc(l.shards, func(a, b shard) int { return a.number - b.number })
-	l.signature = sign.String()
 	l.legacy = newestInline(dir)
 	return l, l.generation(dir)
 }
 
-func (l *listing) add(collection, name string) {
+func (l *listing) add(dir, collection, name string) {
 	if strings.HasSuffix(name, ".optimize.tmp") {
 		l.rewriting = append(l.rewriting, collection+"/"+name)
 	}
 	if match := shardName.FindStringSubmatch(name); match != nil && collection == sourcesCollection {
 		number, _ := strconv.Atoi(match[1])
 		l.shards = append(l.shards, shard{number: number, name: name})
+		l.infos.add(dir, collection+"/"+name)
 		return
 	}
 	if multifileName.MatchString(name) {
 		l.multifiles[collection] = append(l.multifiles[collection], name)
+		l.infos.add(dir, collection+"/"+name)
 		return
 	}
 	l.ignored = append(l.ignored, collection+"/"+name)
-}
-
-// signFile adds one file to a signature; a file that cannot be examined counts
-// as absent.
-func signFile(sign *strings.Builder, dir, name string) {
-	if info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err == nil {
-		fmt.Fprintf(sign, "%q %d %d\n", name, info.Size(), info.ModTime().UnixNano())
-	}
 }
 
 // generation returns nil when the files are a packed index: shard 0 is its
@@ -152,9 +169,7 @@ func newestInline(dir string) (newest time.Time) {
 	return newest
 }
 
-// statShared examines a file through a handle, because on Windows the identity
-// of a file that was examined by path is looked up later, when the path may
-// already name another file.
+// statShared examines a regular file through a handle.
 func statShared(path string) (fs.FileInfo, error) {
 	f, err := note.OpenShared(path)
 	if err != nil {
@@ -162,27 +177,6 @@ func statShared(path string) (fs.FileInfo, error) {
 	}
 	defer f.Close()
 	return f.Stat()
-}
-
-// fileInfos tells what stood in the index's folders, by "collection/name".
-type fileInfos map[string]fs.FileInfo
-
-// statMultifiles examines all vector files of a listing.
-func (l *listing) statMultifiles(dir string) (fileInfos, error) {
-	infos := fileInfos{}
-	for collection, names := range l.multifiles {
-		for _, name := range names {
-			info, err := statShared(filepath.Join(dir, collection, name))
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil, &retryError{collection + "/" + name + " vanished while the index was read"}
-			}
-			if err != nil {
-				return nil, fmt.Errorf("reading the index: %w", err)
-			}
-			infos[collection+"/"+name] = info
-		}
-	}
-	return infos, nil
 }
 
 // A retryError says that the index is being rewritten: the same attempt a

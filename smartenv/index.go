@@ -30,9 +30,9 @@ type Index struct {
 
 // A state is a snapshot with what tells whether it is still the newest.
 type state struct {
-	snap      *Snapshot
-	signature string
-	checked   time.Time
+	snap    *Snapshot
+	files   *listing
+	checked time.Time
 }
 
 // Open returns the index of a vault. Nothing is read before the first Snapshot.
@@ -83,20 +83,20 @@ func (x *Index) Snapshot(ctx context.Context) (*Snapshot, error) {
 func (x *Index) refresh(ctx context.Context, cur *state) (*Snapshot, error) {
 	if cur != nil && cur.snap.Behind == "" {
 		files, err := list(x.loader.dir)
-		if err == nil && files.signature == cur.signature {
+		if err == nil && files.same(cur.files) {
 			moved, err := x.loader.notesMoved(ctx)
 			if err == nil && !moved {
-				x.current.Store(&state{snap: cur.snap, signature: cur.signature, checked: time.Now()})
+				x.current.Store(&state{snap: cur.snap, files: cur.files, checked: time.Now()})
 				return cur.snap, nil
 			}
 		}
 	}
 	start := time.Now()
-	snap, signature, err := x.loader.load(ctx, cur != nil)
+	snap, files, err := x.loader.load(ctx, cur != nil)
 	switch {
 	case err == nil:
 		x.log.Info("index loaded", "took", time.Since(start), "notes", len(snap.Notes.Items), "blocks", len(snap.Blocks.Items))
-		x.current.Store(&state{snap: snap, signature: signature, checked: time.Now()})
+		x.current.Store(&state{snap: snap, files: files, checked: time.Now()})
 		return snap, nil
 	case cur == nil || errors.Is(err, ctx.Err()) && ctx.Err() != nil:
 		return nil, err
@@ -105,6 +105,6 @@ func (x *Index) refresh(ctx context.Context, cur *state) (*Snapshot, error) {
 	older := *cur.snap
 	older.Behind = "the index on disk could not be read (" + err.Error() + "); the state of " +
 		older.LoadedAt.Format(time.DateTime) + " is used until it can"
-	x.current.Store(&state{snap: &older, signature: cur.signature, checked: time.Now()})
+	x.current.Store(&state{snap: &older, files: cur.files, checked: time.Now()})
 	return &older, nil
 }

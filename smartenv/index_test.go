@@ -298,9 +298,9 @@ func TestReferencesTakenBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		v.log(c.line)
-		p := newPool(sourcesCollection, fakeModel.Fingerprint(), &multifile{missing: true})
+		a := &attempt{loader: l, scan: sc, snap: &Snapshot{Fingerprint: fakeModel.Fingerprint()}}
 		var retry *retryError
-		if err := l.verify(t.Context(), sc, []*pool{p}, false); (err == nil) != c.kept || err != nil && !errors.As(err, &retry) {
+		if err := a.verify(t.Context()); (err == nil) != c.kept || err != nil && !errors.As(err, &retry) {
 			t.Errorf("%s: verify = %v, want kept %v", c.name, err, c.kept)
 		}
 		v.log(v.record("a.md", text, 0, block))

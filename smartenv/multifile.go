@@ -3,7 +3,6 @@ package smartenv
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -37,7 +36,8 @@ type multifile struct {
 // openMultifile examines the file of a collection, whose rows have dims values.
 // before tells what stood in the folder when the log was not yet read: rows that
 // are written now may be numbered anew, so it must still be the same file, but it
-// may have grown. That there is no such file is no error: missing is set.
+// may have grown. That there is no such file, or that it cannot be
+// read, is no error: missing is set.
 func openMultifile(dir, collection, fingerprint string, dims int, before fileInfos) (*multifile, error) {
 	m := &multifile{
 		name: collection + "/" + fingerprint,
@@ -47,17 +47,12 @@ func openMultifile(dir, collection, fingerprint string, dims int, before fileInf
 	m.missing = m.info == nil
 	now, err := statShared(m.path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && m.missing:
+	case err != nil && m.missing:
 		return m, nil
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, &retryError{m.name + " vanished while the index was read"}
 	case err != nil:
-		return nil, fmt.Errorf("reading the index: %w", err)
+		return nil, &retryError{m.name + " vanished while the index was read"}
 	case m.missing:
 		return nil, &retryError{m.name + " appeared while the index was read"}
-	}
-	if err := unmoved(m.name, m.info, now); err != nil {
-		return nil, err
 	}
 	m.size, m.rows = now.Size(), now.Size()/int64(4*dims)
 	return m, nil

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 // replayed reads the log of a fake vault, going on from r when that is not nil.
@@ -210,5 +211,40 @@ func TestShardNames(t *testing.T) {
 	}
 	if len(files.ignored) != 14 {
 		t.Errorf("ignored = %q, want 14 names", files.ignored)
+	}
+}
+
+func TestUnmoved(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(v *fakeVault)
+		want   bool
+	}{
+		{"nothing", func(v *fakeVault) {}, true},
+		{"growth", func(v *fakeVault) { v.append("f", []byte("x")) }, true},
+		{"shrinking", func(v *fakeVault) { v.write("f", "ab") }, false},
+		{"rewriting in place", func(v *fakeVault) {
+			v.write("f", "xyz")
+			at := time.Now().Add(time.Second)
+			if err := os.Chtimes(v.path("f"), at, at); err != nil {
+				v.t.Fatal(err)
+			}
+		}, false},
+		{"replacing", func(v *fakeVault) { v.replace("f", "abcdef") }, false},
+	} {
+		v := &fakeVault{t: t, dir: t.TempDir()}
+		v.write("f", "abc")
+		before, err := statShared(v.path("f"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.change(v)
+		after, err := statShared(v.path("f"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := unmoved("f", before, after) == nil; got != c.want {
+			t.Errorf("%s: unmoved = %v, want %v", c.name, got, c.want)
+		}
 	}
 }

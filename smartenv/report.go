@@ -31,31 +31,24 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// describe fills in the status of the files, and the warnings.
-func (l *loader) describe(snap *Snapshot, sc *scan, files *listing, before fileInfos, pools []*pool) {
-	st := &snap.Status
-	counts := l.replay.counts
+// describeFiles fills in the status of the files and of the log.
+func (a *attempt) describeFiles() {
+	st := &a.snap.Status
+	counts := a.replay.counts
 	st.Records, st.Tombstones = counts.records, counts.tombstones
 	st.SkippedLines, st.SkippedFirst = counts.skipped, slices.Clone(counts.examples)
-	st.IgnoredFiles, st.LegacyNewest, st.Retries = files.ignored, files.legacy, l.retries
-	for i := range l.replay.shards {
-		sh := &l.replay.shards[i]
+	st.IgnoredFiles, st.LegacyNewest, st.Retries = a.files.ignored, a.files.legacy, a.retries
+	for i := range a.replay.shards {
+		sh := &a.replay.shards[i]
 		st.Shards = append(st.Shards, File{Name: sh.name, Size: sh.info.Size()})
 	}
-	for _, p := range pools {
-		for _, name := range files.multifiles[p.name] {
-			st.Multifiles = append(st.Multifiles, p.describe(name, snap.Model, before[p.name+"/"+name].Size()))
+	for _, p := range a.pools {
+		for _, name := range a.files.multifiles[p.name] {
+			if info := a.files.infos[p.name+"/"+name]; info != nil {
+				st.Multifiles = append(st.Multifiles, p.describe(name, a.snap.Model, info.Size()))
+			}
 		}
 	}
-	if len(files.rewriting) > 0 {
-		snap.warn("the plugin's Optimize has left " + files.rewriting[0] + " behind, so vectors and notes may be mixed up: " +
-			"wait until it has ended, and if it has not in a minute, re-index in the plugin's settings")
-	}
-	l.warnFiles(snap, files)
-	for _, p := range pools {
-		snap.warnReferences(p, files)
-	}
-	snap.warnNotes(sc)
 }
 
 // describe returns one of the collection's files.
@@ -73,14 +66,20 @@ func (p *pool) describe(name string, model Model, size int64) File {
 }
 
 // warnFiles warns of what is odd about the set of files and the log's lines.
-func (l *loader) warnFiles(snap *Snapshot, files *listing) {
-	st := &snap.Status
+func (a *attempt) warnFiles() {
+	snap, files := a.snap, &a.files
+	if len(files.rewriting) > 0 {
+		snap.warn("the plugin's Optimize has left " + files.rewriting[0] + " behind, so vectors and notes may be mixed up: " +
+			"wait until it has ended, and if it has not in a minute, re-index in the plugin's settings")
+	}
 	if !files.legacy.IsZero() {
 		snap.warn("an older index (.smart-env/multi, last written " + files.legacy.Format(time.DateOnly) +
 			") lies beside the packed one; it is ignored and can be deleted")
 	}
-	snap.warnIf(st.SkippedLines, "line", "%s of the index's log could not be read and had no effect (first: %s): "+
-		"notes they were about may be out of date until the plugin saves them again", strings.Join(st.SkippedFirst[:min(1, len(st.SkippedFirst))], ""))
+	if first := snap.Status.SkippedFirst; len(first) > 0 {
+		snap.warnIf(snap.Status.SkippedLines, "line", "%s of the index's log could not be read and had no effect (first: %s): "+
+			"notes they were about may be out of date until the plugin saves them again", first[0])
+	}
 	var conflicts []string
 	for _, name := range files.ignored {
 		if !isLeftover(name) {
@@ -89,9 +88,8 @@ func (l *loader) warnFiles(snap *Snapshot, files *listing) {
 	}
 	snap.warnIf(len(conflicts), "file", "%s in the index's folders cannot be part of the index and will be ignored (%s): "+
 		"conflict copies come from syncing .smart-env, which the plugin advises against", strings.Join(conflicts[:min(3, len(conflicts))], ", "))
-	refs := countReferences(l.replay.records, files.multifiles)
 	if want := snap.Configured.Fingerprint(); want != snap.Fingerprint {
-		snap.warnIf(refs.lost[want], "reference", "%s to vectors of the configured model cannot be followed, since the multifile "+want+
+		snap.warnIf(a.refs.lost[want], "reference", "%s to vectors of the configured model cannot be followed, since the multifile "+want+
 			" is missing: let the sync finish, or let Smart Connections embed the vault again")
 	}
 }
@@ -124,7 +122,7 @@ func (s *Snapshot) warnReferences(p *pool, files *listing) {
 		if slices.Contains(files.ignored, name+".bak") {
 			hint = "a crash has left it as " + name + ".bak; quit Obsidian and rename that to " + p.fingerprint + ", or re-index"
 		}
-		s.warnIf(p.refused[reasonNoFile], noun, "%s cannot be ranked, since the multifile "+name+" is missing: "+hint)
+		s.warnIf(p.refused[reasonNoFile], noun, "%s cannot be ranked, since the multifile "+name+" is missing or cannot be read: "+hint)
 	}
 	if n := p.refused[reasonOutOfRange]; n > 0 {
 		s.warnIf(n, noun, "%s cannot be ranked, since the row lies past the end of "+name+": the file is older than the log; let the sync finish, "+reindex)

@@ -287,7 +287,7 @@ type config struct {
 // for now; the plugin rewrites both files in place, so that usually passes.
 func readConfig(dir string) (c config, incomplete string) {
 	c.settings = defaultSettings()
-	data, err := readShared(filepath.Join(dir, "smart_env.json"))
+	data, err := readShared(filepath.Join(dir, settingsFile))
 	if err == nil {
 		c.settings, err = parseSettings(data)
 	}
@@ -295,7 +295,7 @@ func readConfig(dir string) (c config, incomplete string) {
 		c.settings = defaultSettings()
 		incomplete = fmt.Sprintf("smart_env.json: %v", err)
 	}
-	data, err = readShared(filepath.Join(dir, modelsCollection, "embedding_models.ajson"))
+	data, err = readShared(filepath.Join(dir, filepath.FromSlash(modelsFile)))
 	models, complete := parseModels(data)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):

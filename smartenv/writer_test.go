@@ -182,6 +182,71 @@ func (p *busyPlugin) step() {
 	}
 }
 
+// Whatever the plugin does between two steps of an attempt, the attempt either
+// ends in a retry or in vectors that belong to their items.
+func TestRewriteBetweenSteps(t *testing.T) {
+	fp := fakeModel.Fingerprint()
+	for _, c := range []struct {
+		name   string
+		change func(p *busyPlugin)
+		retry  string // names of the steps before which the change must lead to a retry
+		within bool   // the change leaves a rewrite half done
+	}{
+		{"embed", func(p *busyPlugin) { p.embed(p.all()...) }, "vectors verify", false},
+		{"embed others", func(p *busyPlugin) { p.write("99.md", "text"); p.log(simpleLine("99.md", 1)) }, "", false},
+		{"compact", (*busyPlugin).compact, "scan vectors verify", false},
+		{"optimize", (*busyPlugin).optimize, "configure log scan vectors verify", false},
+		{"re-index", (*busyPlugin).reindex, "", false},
+		{"truncate the log", (*busyPlugin).truncate, "", false},
+		{"Optimize begins", func(p *busyPlugin) { p.write(shardZero+".optimize.tmp", "") }, "list configure log scan vectors verify", true},
+		{"Optimize is half done", func(p *busyPlugin) {
+			notes, _ := p.renumber()
+			p.write(shardZero+".optimize.tmp", "")
+			p.write(noteRows+fp+".optimize.tmp", notes)
+			p.swap(noteRows+fp, ".optimize.tmp", ".backup")
+		}, "list configure log scan vectors verify", true},
+		{"vectors vanish", func(p *busyPlugin) { p.remove(blockRows + fp) }, "configure log scan vectors verify", true},
+		{"the log vanishes", func(p *busyPlugin) { p.remove(shardZero); p.write(shardZero+".bak", "") }, "list configure log scan vectors verify", true},
+	} {
+		steps := []string{"list", "configure", "log", "scan", "vectors", "verify"}
+		for at, before := range steps {
+			p := newBusyPlugin(t, 8)
+			a := &attempt{loader: openIndex(t, p.dir, Options{}).loader}
+			var err error
+			for i, step := range a.steps() {
+				if i == at {
+					c.change(p)
+				}
+				if err = step(t.Context()); err != nil {
+					break
+				}
+			}
+			var retry *retryError
+			if err != nil && !errors.As(err, &retry) {
+				t.Errorf("%s before %s: %v, want a retryError", c.name, before, err)
+			}
+			if must := strings.Contains(" "+c.retry+" ", " "+before+" "); err == nil && must {
+				t.Errorf("%s before %s: went through, want a retryError", c.name, before)
+			}
+			if err == nil {
+				checkBusy(t, &a.snap.Notes)
+				checkBusy(t, &a.snap.Blocks)
+			}
+			if c.within {
+				continue
+			}
+			// The next attempt of the same loader succeeds.
+			again := &attempt{loader: a.loader}
+			if err := again.run(t.Context()); err != nil || len(again.snap.Notes.Items) != 8 || len(again.snap.Blocks.Items) != 8 {
+				t.Errorf("%s before %s: the next attempt: %v", c.name, before, err)
+				continue
+			}
+			checkBusy(t, &again.snap.Notes)
+			checkBusy(t, &again.snap.Blocks)
+		}
+	}
+}
+
 // Readers beside a plugin that never rests always see vectors that belong to
 // their items, and in the end the newest state.
 func TestBesideABusyPlugin(t *testing.T) {
