@@ -58,8 +58,8 @@ func (p *pool) load(ctx context.Context, dims int) (Collection, error) {
 }
 
 // assemble builds the parts of a snapshot that depend on the notes: Sources,
-// Notes, Blocks and the counters about them. Rows are read from the multifiles
-// of ch unless it refuses.
+// Notes, Blocks and the counters about them. With a refusal the pools accept
+// nothing, and both collections stay empty.
 func (s *Snapshot) assemble(ctx context.Context, sc *scan, fresh *freshness, notes, blocks *pool) error {
 	s.Sources = make([]Source, len(sc.notes))
 	for i := range sc.notes {

@@ -36,15 +36,17 @@
 // else the attempt is repeated. While no attempt succeeds the snapshot before
 // goes on answering, with Snapshot.Behind set.
 //
-// A reload happens when the set, size or time of the index's files changed. Then
-// the state of every note on disk is looked at again, too; between reloads a note
-// may change unnoticed, so whoever shows its text compares it anew. A log that
-// only grew is replayed from where it ended.
+// A reload happens when the set, identity, size or time of the index's files
+// changed, and when a rescan found notes changed. A rescan examines every note on
+// disk; it is part of every reload, and otherwise happens every ten seconds at
+// most, less often in a vault where it takes long. In between a note may change
+// unnoticed, so whoever shows its text compares it anew. A log that only grew is
+// replayed from where it ended.
 //
 // The files, from the bottom up: json.go and log.go read a line, record.go and
 // reference.go what it says, replay.go the log; settings.go, exclude.go and
 // model.go the configuration, policy.go the choice of model; multifile.go and
-// accept.go vectors; fresh.go and scan.go the notes; load.go and build.go make
-// the Snapshot of snapshot.go, status.go and report.go describe it, and index.go
-// keeps it current.
+// accept.go vectors; fresh.go and scan.go the notes; attempt.go and build.go make
+// the Snapshot of snapshot.go, status.go and report.go describe it, load.go repeats
+// attempts, and index.go keeps the Snapshot current.
 package smartenv

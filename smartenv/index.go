@@ -2,7 +2,6 @@ package smartenv
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -25,7 +24,14 @@ type Index struct {
 
 	turn    chan struct{} // held while loading
 	loader  *loader       // used by the holder of turn
+	failure failure       // of the last load; used by the holder of turn
 	current atomic.Pointer[state]
+}
+
+// A failure is why there is no snapshot at all.
+type failure struct {
+	err error
+	at  time.Time
 }
 
 // A state is a snapshot with what tells whether it is still the newest.
@@ -55,6 +61,7 @@ func Open(v *note.Vault, o Options) *Index {
 // *GenerationError when the vault has no packed index, the context's error when
 // it ended.
 func (x *Index) Snapshot(ctx context.Context) (*Snapshot, error) {
+	asked := time.Now()
 	cur := x.current.Load()
 	if cur != nil && time.Since(cur.checked) < x.recheck {
 		return cur.snap, nil
@@ -75,6 +82,9 @@ func (x *Index) Snapshot(ctx context.Context) (*Snapshot, error) {
 	defer func() { <-x.turn }()
 	if cur = x.current.Load(); cur != nil && time.Since(cur.checked) < x.recheck {
 		return cur.snap, nil
+	}
+	if cur == nil && x.failure.err != nil && x.failure.at.After(asked) {
+		return nil, x.failure.err // of the load this call has waited for
 	}
 	return x.refresh(ctx, cur)
 }
@@ -98,7 +108,10 @@ func (x *Index) refresh(ctx context.Context, cur *state) (*Snapshot, error) {
 		x.log.Info("index loaded", "took", time.Since(start), "notes", len(snap.Notes.Items), "blocks", len(snap.Blocks.Items))
 		x.current.Store(&state{snap: snap, files: files, checked: time.Now()})
 		return snap, nil
-	case cur == nil || errors.Is(err, ctx.Err()) && ctx.Err() != nil:
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case cur == nil:
+		x.failure = failure{err, time.Now()}
 		return nil, err
 	}
 	x.log.Warn("index not reloaded", "err", err)

@@ -129,7 +129,16 @@ func TestChangesAreNoticed(t *testing.T) {
 			func(s *Snapshot) bool { return len(s.Notes.Items) == 0 && hasWarning(s, "missing") }},
 		{"multifile appeared", func(v *fakeVault) { v.vectors(blockRows, 1) },
 			func(s *Snapshot) bool { return len(s.Status.Multifiles) == 2 }},
-		{"multifile replaced", func(v *fakeVault) { v.replace(noteRows+fp, string(packRows(7))) },
+		{"multifile replaced by one of the same size and time", func(v *fakeVault) {
+			info, err := os.Stat(v.path(noteRows + fp))
+			if err != nil {
+				v.t.Fatal(err)
+			}
+			v.replace(noteRows+fp, string(packRows(7)))
+			if err := os.Chtimes(v.path(noteRows+fp), info.ModTime(), info.ModTime()); err != nil {
+				v.t.Fatal(err)
+			}
+		},
 			func(s *Snapshot) bool { return s.Notes.Row(0)[7] == 1 }},
 		{"settings changed", func(v *fakeVault) {
 			v.write(".smart-env/smart_env.json", `{"smart_sources":{"file_exclusions":"a"},"embedding_models":{"default_model_key":"m#1"}}`)
@@ -268,6 +277,34 @@ func TestCancellation(t *testing.T) {
 		t.Errorf("Snapshot while another reloads = %p, %v, want %p", again, err, snap)
 	}
 	<-x.turn
+}
+
+// Calls that waited for a load that failed get its error instead of trying again
+// one after the other; the next call tries again.
+func TestFailedLoadIsShared(t *testing.T) {
+	v := &fakeVault{t: t, dir: t.TempDir()}
+	x := openIndex(t, v.dir, Options{})
+	x.turn <- struct{}{} // somebody loads
+	results := make(chan error)
+	for range 4 {
+		go func() {
+			_, err := x.Snapshot(t.Context())
+			results <- err
+		}()
+	}
+	time.Sleep(50 * time.Millisecond)
+	shared := errors.New("shared")
+	x.failure = failure{shared, time.Now()}
+	<-x.turn
+	for range 4 {
+		if err := <-results; err != shared {
+			t.Errorf("error = %v, want that of the load waited for", err)
+		}
+	}
+	var generation *GenerationError
+	if _, err := x.Snapshot(t.Context()); !errors.As(err, &generation) {
+		t.Errorf("the next call = %v, want its own error", err)
+	}
 }
 
 // References that are taken back while the vectors are read make the load start

@@ -124,13 +124,6 @@ func decodeRow(dst []float32, row []byte) {
 	}
 }
 
-// The reasons for which a row is kept out of every ranking.
-const (
-	badNaN  Reason = "nan"
-	badInf  Reason = "inf"
-	badZero Reason = "zero"
-)
-
 // repair makes a row a unit vector. bad is "" for a usable row, else the reason
 // why it has no direction.
 func repair(row []float32) (scaled bool, bad Reason) {

@@ -16,19 +16,23 @@ type Status struct {
 	SkippedFirst []string // the first of them: file, line, beginning
 
 	Notes struct {
-		Live                                          int // notes with a record
-		Referenced                                    int // of them, with an accepted reference under the model
-		WithVector                                    int // of them, in Snapshot.Notes
-		Stale, Missing, Unreadable, Excluded, Unknown int
-		NotIndexed                                    int // notes on disk without a record, exclusions apart
-		Unlisted                                      int // folders and files that could not be listed
+		Live       int // notes with a record
+		Referenced int // of them, with an accepted reference under the model
+		WithVector int // of them, in Snapshot.Notes
+		Stale      int // with a vector, also one that is not ranked any more, of an earlier text
+		Missing    int
+		Unreadable int
+		Excluded   int
+		Unknown    int
+		NotIndexed int // notes on disk without a record, exclusions apart
+		Unlisted   int // folders and files that could not be listed
 	}
 	Blocks struct {
 		Total      int // blocks of all live records
-		Referenced int
-		WithVector int // in Snapshot.Blocks
-		Stale      int // of those
-		Wanted     int // blocks the plugin selected for embedding that have no accepted reference
+		Referenced int // of them, with an accepted reference under the model
+		WithVector int // of them, in Snapshot.Blocks
+		Stale      int // with a vector, also one that is not ranked any more, of an earlier text
+		Wanted     int // selected for embedding by the plugin, without an accepted reference
 	}
 
 	Refused     map[string]map[Reason]int // collection → why references are not accepted → how many items
@@ -60,6 +64,11 @@ const (
 	reasonMissing     Reason = "missing"
 	reasonExcluded    Reason = "excluded"
 	reasonRefused     Reason = "refused"
+
+	// A row with one of these has no direction.
+	badNaN  Reason = "nan"
+	badInf  Reason = "inf"
+	badZero Reason = "zero"
 )
 
 // Explain returns the reason as a clause that ends with the way out.
