@@ -103,6 +103,9 @@ func (m *multifile) read(ctx context.Context, dst []float32, rows []int64, dims 
 		}
 		first := rows[order[0]]
 		n := min(chunk, m.rows-first)
+		if n <= 0 {
+			panic("smartenv: row beyond the end of a multifile")
+		}
 		if _, err := f.ReadAt(buf[:n*stride], first*stride); err == io.EOF {
 			return &retryError{m.name + " shrank while it was read"}
 		} else if err != nil {

@@ -42,72 +42,81 @@ func parseSettings(data []byte) (Settings, error) {
 	if !validJSON(data) || data[0] != '{' {
 		return Settings{}, errNoObject
 	}
-	set := defaultSettings()
-	files, folders, ignored := csvOrList{csv: []string{"Untitled"}}, csvOrList{}, csvOrList{}
-	skipIgnored := false
-	sources := func(s *scanner) {
-		s.members(func(name []byte) {
-			switch string(name) {
-			case "min_chars":
-				readCount(s, &set.NoteMinBytes)
-			case "excluded_headings":
-				set.ExcludedHeadings = readList(s)
-			case "file_exclusions":
-				files.csv = readList(s)
-			case "file_exclusions_list":
-				files.read(s)
-			case "folder_exclusions":
-				folders.csv = readList(s)
-			case "folder_exclusions_list":
-				folders.read(s)
-			case "skip_excluding_gitignore":
-				skipIgnored = s.truth()
-			default:
-				s.skip()
-			}
-		})
+	r := settingsReader{
+		scanner:  &scanner{text: data},
+		Settings: defaultSettings(),
+		files:    csvOrList{csv: []string{"Untitled"}},
 	}
-	s := &scanner{text: data}
-	s.members(func(name []byte) {
-		switch string(name) {
-		case "smart_sources":
-			sources(s)
-		case "smart_blocks":
-			readBlockSettings(s, &set)
-		case "embedding_models":
-			s.members(func(name []byte) {
-				if string(name) == "default_model_key" {
-					set.modelKey = s.str()
-					return
-				}
-				s.skip()
-			})
-		case "gitignore_exclusions":
-			ignored.read(s)
-		case "skip_excluding_gitignore":
-			skipIgnored = s.truth()
-		default:
-			s.skip()
-		}
-	})
-	if skipIgnored {
-		ignored = csvOrList{}
+	r.members(r.member)
+	if r.skipIgnored {
+		r.ignored = csvOrList{}
 	}
-	set.exclusions = exclusionGlobs(files.value(), folders.value(), ignored.value())
-	return set, nil
+	r.exclusions = exclusionGlobs(r.files.value(), r.folders.value(), r.ignored.value())
+	return r.Settings, nil
 }
 
-func readBlockSettings(s *scanner, set *Settings) {
-	s.members(func(name []byte) {
-		switch string(name) {
-		case "embed_blocks":
-			set.EmbedBlocks = s.truth()
-		case "min_chars":
-			readCount(s, &set.MinChars)
-		default:
-			s.skip()
-		}
-	})
+// A settingsReader gathers the settings while it goes through the file.
+type settingsReader struct {
+	*scanner
+	Settings
+	files, folders, ignored csvOrList // what is excluded
+	skipIgnored             bool
+}
+
+// member reads a member of the whole.
+func (r *settingsReader) member(name []byte) {
+	switch string(name) {
+	case sourcesCollection:
+		r.members(r.sourceSetting)
+	case blocksCollection:
+		r.members(r.blockSetting)
+	case modelsCollection:
+		r.members(func(name []byte) {
+			if string(name) == "default_model_key" {
+				r.modelKey = r.str()
+				return
+			}
+			r.skip()
+		})
+	case "gitignore_exclusions":
+		r.ignored.read(r.scanner)
+	case "skip_excluding_gitignore":
+		r.skipIgnored = r.truth()
+	default:
+		r.skip()
+	}
+}
+
+func (r *settingsReader) sourceSetting(name []byte) {
+	switch string(name) {
+	case "min_chars":
+		readCount(r.scanner, &r.NoteMinBytes)
+	case "excluded_headings":
+		r.ExcludedHeadings = readList(r.scanner)
+	case "file_exclusions":
+		r.files.csv = readList(r.scanner)
+	case "file_exclusions_list":
+		r.files.read(r.scanner)
+	case "folder_exclusions":
+		r.folders.csv = readList(r.scanner)
+	case "folder_exclusions_list":
+		r.folders.read(r.scanner)
+	case "skip_excluding_gitignore":
+		r.skipIgnored = r.truth()
+	default:
+		r.skip()
+	}
+}
+
+func (r *settingsReader) blockSetting(name []byte) {
+	switch string(name) {
+	case "embed_blocks":
+		r.EmbedBlocks = r.truth()
+	case "min_chars":
+		readCount(r.scanner, &r.MinChars)
+	default:
+		r.skip()
+	}
 }
 
 // readCount reads a number ≥ 0 into n and leaves n alone when there is none.
