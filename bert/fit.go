@@ -12,11 +12,7 @@ import (
 // A newline is no place to go back to. (format section 9.2)
 func (t *tokenizer) fit(text string, limit int) (fitting string, ids []int) {
 	ids = t.ids(text)
-	if len(ids) <= limit {
-		return text, ids
-	}
-	units := len16(text)
-	for len(ids) > limit && units > 0 {
+	for units := len16(text); len(ids) > limit && units > 0; {
 		share := float64(limit) / float64(len(ids))
 		// units is what JavaScript's string would have: one more than the text
 		// when the cut falls inside a surrogate pair, half of which no token shows.

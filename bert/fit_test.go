@@ -2,10 +2,12 @@ package bert
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
-	"unicode/utf8"
+	"unicode/utf16"
 )
 
 // Every text the plugin's library embedded, before and after the loop.
@@ -75,24 +77,48 @@ func TestFitSteps(t *testing.T) {
 	}
 }
 
-// A cut inside a surrogate pair: JavaScript keeps half a character, whose one
-// unit counts in the next round and which no token shows.
-func TestFitHalfPair(t *testing.T) {
+// The loop in JavaScript's terms, on UTF-16 units, against random texts that
+// take several rounds: with and without spaces, and with surrogate pairs for
+// cuts to fall into. Half a pair counts as a unit and shows as no token.
+func TestFitUTF16(t *testing.T) {
 	tok := fixtures[0].load(t).tokenizer
-	// "!" and "😀" (one unknown word), 1+2 units each, without any space
-	text := strings.Repeat("!😀", 20)
-	units, tokens := 60, 42
-	var want string
-	for limit := 3; limit < 42; limit++ {
-		for u, n := units, tokens; n > limit; {
-			u = int(float64(u) * (float64(limit) / float64(n)) * 0.9)
-			want = strings.Repeat("!😀", u/3) + []string{"", "!", "!"}[u%3] // u%3 == 2: "!" and half of "😀"
-			n = utf8.RuneCountInString(want) + 2
+	reference := func(text string, limit int) (string, int) {
+		cur, rounds := utf16.Encode([]rune(text)), 0
+		count := func() int { return len(tok.ids(string(utf16.Decode(cur)))) }
+		for n := count(); n > limit && len(cur) > 0; n = count() {
+			cur = cur[:int(math.Floor(float64(len(cur))*(float64(limit)/float64(n))*0.9))]
+			for p := len(cur) - 1; p > 0; p-- {
+				if cur[p] == ' ' {
+					cur = cur[:p]
+					break
+				}
+			}
+			rounds++
 		}
+		return strings.TrimSuffix(string(utf16.Decode(cur)), "\uFFFD"), rounds
+	}
+	random := rand.New(rand.NewPCG(3, 1415))
+	halves, repeated := 0, 0
+	for range 3000 {
+		dense := random.IntN(3) // how often a space comes
+		text := ""
+		for range 10 + random.IntN(150) {
+			text += []string{"😀", "!", "中", "x", "\n", "é", "word", " ", " "}[random.IntN(7+dense)]
+		}
+		limit := 3 + random.IntN(60)
+		want, rounds := reference(text, limit)
 		if got, _ := tok.fit(text, limit); got != want {
-			t.Errorf("fit(%q, %d) = %q, want %q", text, limit, got, want)
+			t.Fatalf("fit(%q, %d) = %q, want %q", text, limit, got, want)
 		}
-		want = ""
+		if rounds > 1 {
+			repeated++
+		}
+		if rest, cut := strings.CutPrefix(text, want); cut && rounds > 0 && strings.HasPrefix(rest, "😀") {
+			halves++
+		}
+	}
+	if halves < 10 || repeated < 100 {
+		t.Errorf("%d texts cut before a pair, %d in several rounds: want more", halves, repeated)
 	}
 }
 

@@ -29,7 +29,16 @@ type Vocabulary struct {
 // and padding in it are ignored, as the plugin's library ignores them.
 // Anything that would split text otherwise than BERT does is refused.
 func ParseVocabulary(tokenizerJSON []byte) (Vocabulary, error) {
-	v, err := parseTokenizerJSON(tokenizerJSON)
+	var file tokenizerFile
+	file.Model.Type, file.Model.Prefix, file.Model.MaxWordChars = "WordPiece", "##", 100 // when absent
+	err := json.Unmarshal(tokenizerJSON, &file)
+	if err == nil {
+		err = file.check()
+	}
+	var v Vocabulary
+	if err == nil {
+		v, err = file.vocabulary()
+	}
 	if err == nil {
 		err = v.check()
 	}
@@ -39,66 +48,71 @@ func ParseVocabulary(tokenizerJSON []byte) (Vocabulary, error) {
 	return v, nil
 }
 
-func parseTokenizerJSON(data []byte) (Vocabulary, error) {
-	var file struct {
-		AddedTokens []addedToken `json:"added_tokens"`
-		Normalizer  struct {
-			Type         string `json:"type"`
-			CleanText    bool   `json:"clean_text"`
-			ChineseChars bool   `json:"handle_chinese_chars"`
-			StripAccents *bool  `json:"strip_accents"`
-			Lowercase    bool   `json:"lowercase"`
-		} `json:"normalizer"`
-		PreTokenizer struct {
-			Type string `json:"type"`
-		} `json:"pre_tokenizer"`
-		PostProcessor postProcessor `json:"post_processor"`
-		Model         struct {
-			Type         string          `json:"type"`
-			UnkToken     string          `json:"unk_token"`
-			Prefix       string          `json:"continuing_subword_prefix"`
-			MaxWordChars int             `json:"max_input_chars_per_word"`
-			Vocab        json.RawMessage `json:"vocab"`
-		} `json:"model"`
-	}
-	file.Model.Type, file.Model.Prefix, file.Model.MaxWordChars = "WordPiece", "##", 100
-	if err := json.Unmarshal(data, &file); err != nil {
-		return Vocabulary{}, err
-	}
+// tokenizerFile is what matters of a tokenizer.json.
+type tokenizerFile struct {
+	AddedTokens []addedToken `json:"added_tokens"`
+	Normalizer  struct {
+		Type         string `json:"type"`
+		CleanText    bool   `json:"clean_text"`
+		ChineseChars bool   `json:"handle_chinese_chars"`
+		StripAccents *bool  `json:"strip_accents"` // null: as Lowercase
+		Lowercase    bool   `json:"lowercase"`
+	} `json:"normalizer"`
+	PreTokenizer struct {
+		Type string `json:"type"`
+	} `json:"pre_tokenizer"`
+	PostProcessor postProcessor `json:"post_processor"`
+	Model         struct {
+		Type         string          `json:"type"`
+		UnkToken     string          `json:"unk_token"`
+		Prefix       string          `json:"continuing_subword_prefix"`
+		MaxWordChars int             `json:"max_input_chars_per_word"`
+		Vocab        json.RawMessage `json:"vocab"` // token → id; of other models a list
+	} `json:"model"`
+}
+
+// check refuses what is not computed here.
+func (f *tokenizerFile) check() error {
 	for _, part := range []struct{ name, got, want string }{
-		{"model", file.Model.Type, "WordPiece"},
-		{"normalizer", file.Normalizer.Type, "BertNormalizer"},
-		{"pre_tokenizer", file.PreTokenizer.Type, "BertPreTokenizer"},
+		{"model", f.Model.Type, "WordPiece"},
+		{"normalizer", f.Normalizer.Type, "BertNormalizer"},
+		{"pre_tokenizer", f.PreTokenizer.Type, "BertPreTokenizer"},
 	} {
 		if part.got != part.want {
-			return Vocabulary{}, fmt.Errorf("%s is %q: only %s is computed here; choose a model with BERT's own tokenizer", part.name, part.got, part.want)
+			return fmt.Errorf("%s is %q: only %s is computed here; choose a model with BERT's own tokenizer", part.name, part.got, part.want)
 		}
 	}
+	for _, t := range f.AddedTokens {
+		if t.Normalized || t.LStrip || t.RStrip {
+			return fmt.Errorf("added token %q is matched after normalising, or takes the white space beside it: only plain literal ones are computed here; choose a model with BERT's own tokenizer", t.Content)
+		}
+	}
+	return nil
+}
+
+func (f *tokenizerFile) vocabulary() (Vocabulary, error) {
 	var ids map[string]int
-	if err := json.Unmarshal(file.Model.Vocab, &ids); err != nil {
+	if err := json.Unmarshal(f.Model.Vocab, &ids); err != nil {
 		return Vocabulary{}, fmt.Errorf("model.vocab: %w", err)
 	}
 	if ids == nil {
 		return Vocabulary{}, errors.New("model.vocab is null: the file is damaged, fetch the model again")
 	}
 	v := Vocabulary{
-		CleanText:    file.Normalizer.CleanText,
-		ChineseChars: file.Normalizer.ChineseChars,
-		Lowercase:    file.Normalizer.Lowercase,
-		StripAccents: orElse(file.Normalizer.StripAccents, file.Normalizer.Lowercase),
-		UnkToken:     file.Model.UnkToken,
-		Prefix:       file.Model.Prefix,
-		MaxWordChars: file.Model.MaxWordChars,
+		CleanText:    f.Normalizer.CleanText,
+		ChineseChars: f.Normalizer.ChineseChars,
+		Lowercase:    f.Normalizer.Lowercase,
+		StripAccents: orElse(f.Normalizer.StripAccents, f.Normalizer.Lowercase),
+		UnkToken:     f.Model.UnkToken,
+		Prefix:       f.Model.Prefix,
+		MaxWordChars: f.Model.MaxWordChars,
 	}
-	for _, t := range file.AddedTokens {
-		if t.Normalized || t.LStrip || t.RStrip {
-			return Vocabulary{}, fmt.Errorf("added token %q is matched after normalising, or takes the white space beside it: only plain literal ones are computed here", t.Content)
-		}
+	for _, t := range f.AddedTokens {
 		v.Special = append(v.Special, t.Content)
 		ids[t.Content] = t.ID
 	}
 	var err error
-	if v.ClsToken, v.SepToken, err = file.PostProcessor.around(); err != nil {
+	if v.ClsToken, v.SepToken, err = f.PostProcessor.around(); err != nil {
 		return Vocabulary{}, err
 	}
 	v.Tokens, err = byID(ids)
@@ -171,18 +185,7 @@ func byID(ids map[string]int) ([]string, error) {
 // tokenizer_config.json beside it may add. Without the latter (nil) the
 // settings are those of bert-base-uncased.
 func VocabularyFromText(vocabTxt, tokenizerConfigJSON []byte) (Vocabulary, error) {
-	file := struct {
-		Class        string      `json:"tokenizer_class"`
-		Lowercase    bool        `json:"do_lower_case"`
-		StripAccents *bool       `json:"strip_accents"`
-		ChineseChars bool        `json:"tokenize_chinese_chars"`
-		Unk          tokenName   `json:"unk_token"`
-		Cls          tokenName   `json:"cls_token"`
-		Sep          tokenName   `json:"sep_token"`
-		Pad          tokenName   `json:"pad_token"`
-		Mask         tokenName   `json:"mask_token"`
-		Additional   []tokenName `json:"additional_special_tokens"`
-	}{
+	file := tokenizerConfig{
 		Class: "BertTokenizer", Lowercase: true, ChineseChars: true,
 		Unk: "[UNK]", Cls: "[CLS]", Sep: "[SEP]", Pad: "[PAD]", Mask: "[MASK]",
 	}
@@ -213,6 +216,20 @@ func VocabularyFromText(vocabTxt, tokenizerConfigJSON []byte) (Vocabulary, error
 		return Vocabulary{}, fmt.Errorf("vocab.txt: %w", err)
 	}
 	return v, nil
+}
+
+// tokenizerConfig is what matters of a tokenizer_config.json.
+type tokenizerConfig struct {
+	Class        string      `json:"tokenizer_class"`
+	Lowercase    bool        `json:"do_lower_case"`
+	StripAccents *bool       `json:"strip_accents"` // null: as Lowercase
+	ChineseChars bool        `json:"tokenize_chinese_chars"`
+	Unk          tokenName   `json:"unk_token"`
+	Cls          tokenName   `json:"cls_token"`
+	Sep          tokenName   `json:"sep_token"`
+	Pad          tokenName   `json:"pad_token"`
+	Mask         tokenName   `json:"mask_token"`
+	Additional   []tokenName `json:"additional_special_tokens"`
 }
 
 // tokenName is a token in a tokenizer_config.json: a string, or an object
