@@ -13,6 +13,10 @@ import (
 // its JSON. Clients cut answers at 25,000 tokens, and count this JSON once.
 const maxAnswer = 60_000
 
+// maxError is the size in bytes of an error text, which may list folders or
+// notes with long names.
+const maxError = 8_000
+
 // encode writes v as compact JSON: no HTML escapes, and invisible characters
 // that could deceive a reader (control, direction and tag characters) as \u
 // escapes. Whoever parses the JSON gets every value exactly as it is; whoever
@@ -92,7 +96,7 @@ func success(answer any) (*mcp.CallToolResult, error) {
 func failure(err error) *mcp.CallToolResult {
 	return &mcp.CallToolResult{
 		IsError: true,
-		Content: []mcp.Content{plainText{&mcp.TextContent{Text: visible(err.Error())}}},
+		Content: []mcp.Content{plainText{&mcp.TextContent{Text: shorten(visible(err.Error()), maxError)}}},
 	}
 }
 

@@ -9,24 +9,29 @@ import (
 )
 
 // fit makes the answer at most maxAnswer bytes: first all excerpts are cut to
-// the longest length that fits, then rows are left out from the end.
+// one length that fits, nearly the longest, then rows are left out from the end.
 func (o *SearchOutput) fit() {
 	if size(o) <= maxAnswer {
 		return
 	}
 	whole := o.Results
 	o.Truncated = true
-	// The longest excerpt is excerptChars - n for the smallest n that fits.
-	n := sort.Search(excerptChars+1, func(n int) bool {
-		o.Results = withExcerpts(whole, excerptChars-n)
-		o.NextStep = shortened(excerptChars - n)
+	try := func(limit int, cut cutter) bool {
+		o.Results, o.NextStep = withExcerpts(whole, limit, cut), shortened(limit)
 		return size(o) <= maxAnswer
-	})
-	if n <= excerptChars {
-		o.Results, o.NextStep = withExcerpts(whole, excerptChars-n), shortened(excerptChars-n)
+	}
+	// Excerpts cut between characters are no longer than those cut anywhere,
+	// which are cheap to make; so the search is done with the latter.
+	limit := sort.Search(excerptChars, func(n int) bool { return !try(n+1, note.Prefix16) })
+	for ; limit > 0; limit-- {
+		if try(limit, betweenCharacters) {
+			return
+		}
+	}
+	if try(0, note.Prefix16) {
 		return
 	}
-	bare := withExcerpts(whole, 0)
+	bare := o.Results
 	kept := rowsThatFit(len(bare), func(k int) int {
 		o.Results, o.NextStep = bare[:k], leftOut(k, len(bare))
 		return size(o)
@@ -54,15 +59,24 @@ func rowsThatFit(n int, size func(k int) int) int {
 	return sort.Search(n, func(k int) bool { return size(k+1) > maxAnswer })
 }
 
+// A cutter returns the beginning of a text, at most limit UTF-16 units.
+type cutter func(text string, limit int) string
+
+// betweenCharacters cuts where no character that a reader sees is split.
+func betweenCharacters(text string, limit int) string {
+	head, _ := note.Excerpt(text, 1, 0, limit) // fails for lines that are not there; these are all
+	return head
+}
+
 // withExcerpts copies rows with excerpts of at most limit UTF-16 units.
-func withExcerpts(rows []Row, limit int) []Row {
+func withExcerpts(rows []Row, limit int, cut cutter) []Row {
 	rows = slices.Clone(rows)
 	for i := range rows {
 		row := &rows[i]
 		if row.Excerpt == "" || note.Len16(row.Excerpt) <= limit {
 			continue
 		}
-		row.Excerpt, _ = note.Excerpt(row.Excerpt, 1, 0, limit) // its lines are all there
+		row.Excerpt = cut(row.Excerpt, limit)
 		if row.Excerpt == "" {
 			row.ExcerptMissing = "left out to keep the answer short"
 		}

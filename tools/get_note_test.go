@@ -36,6 +36,9 @@ func TestNoteExact(t *testing.T) {
 		if out.Text != text || out.Truncated || out.Warning != "" || out.TotalChars != utf8.RuneCountInString(text) {
 			t.Errorf("%s: got %+q, want %+q", name, out.Text, text)
 		}
+		if name == "html" && !strings.Contains(answer, "<script>&amp;</script>") {
+			t.Errorf("%s: escaped for HTML: %s", name, answer)
+		}
 		for _, r := range answer {
 			if r < 0x20 || r == 0x7f || r >= 0x80 && r <= 0x9f || r == 0x202e || r == 0x2066 || r >= 0xe0000 && r <= 0xe007f {
 				t.Errorf("%s: %U stands in the JSON as it is: %+q", name, r, answer)

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -271,7 +272,8 @@ func (o *StatusOutput) warn(snap *smartenv.Snapshot) {
 func (o *StatusOutput) fit() {
 	for size(o) > maxAnswer && len(o.Folders) > 0 {
 		paths := slices.SortedFunc(maps.Keys(o.Folders), func(a, b string) int {
-			return o.Folders[b].Notes + o.Folders[b].Blocks - o.Folders[a].Notes - o.Folders[a].Blocks
+			most := o.Folders[b].Notes + o.Folders[b].Blocks - o.Folders[a].Notes - o.Folders[a].Blocks
+			return cmp.Or(most, strings.Compare(a, b))
 		})
 		for _, p := range paths[len(paths)/2:] {
 			delete(o.Folders, p)

@@ -229,23 +229,7 @@ func TestAnswersConform(t *testing.T) {
 		{empty, "search_notes", `{"query":"compost"}`},
 		{empty, "index_status", `{}`},
 	} {
-		text, isError := callTool(t, tt.server, tt.tool, tt.arguments)
-		if isError {
-			t.Errorf("%s %s: %s", tt.tool, tt.arguments, text)
-			continue
-		}
-		var answer any
-		if err := json.Unmarshal([]byte(text), &answer); err != nil {
-			t.Fatal(err)
-		}
-		for _, tool := range all() {
-			if tool.name != tt.tool {
-				continue
-			}
-			if wrong := conform("$", json.RawMessage(tool.output), answer); len(wrong) > 0 {
-				t.Errorf("%s %s: %s\n%s", tt.tool, tt.arguments, strings.Join(wrong, "\n"), text)
-			}
-		}
+		conforms(t, tt.server, tt.tool, tt.arguments)
 	}
 }
 

@@ -69,7 +69,7 @@ func TestOfficialClient(t *testing.T) {
 		t.Errorf("tools %v, want %v", names, want)
 	}
 	caps := session.InitializeResult().Capabilities
-	if caps.Tools == nil || caps.Tools.ListChanged || caps.Logging != nil || caps.Resources != nil || caps.Prompts != nil {
+	if caps.Tools == nil || caps.Tools.ListChanged || caps.Resources != nil || caps.Prompts != nil {
 		t.Errorf("capabilities %+v, want tools without changes only", caps)
 	}
 	res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "search_notes", Arguments: map[string]any{"query": "compost", "limit": 2}})
@@ -88,6 +88,15 @@ func TestOfficialClient(t *testing.T) {
 	}
 }
 
+// An error that lists names is bounded, whatever they are.
+func TestErrorTextIsBounded(t *testing.T) {
+	res := failure(errors.New(strings.Repeat("Ordner\u202e ", 10_000)))
+	data, err := json.Marshal(res)
+	if err != nil || len(data) > maxError*5/4 || !strings.Contains(string(data), `Ordner\\u202e`) {
+		t.Errorf("%d bytes, %v: %.100s", len(data), err, data)
+	}
+}
+
 // embedderFunc is an embedder made of a function.
 type embedderFunc func(ctx context.Context, text string) ([]float32, error)
 
@@ -97,8 +106,8 @@ func (f embedderFunc) Embed(ctx context.Context, text string) ([]float32, error)
 // in the log only.
 func TestPanicInTool(t *testing.T) {
 	s := serverOf(t, vaultNotes())
-	var log bytes.Buffer
-	s.log = slog.New(slog.NewTextHandler(&lockedWriter{w: &log}, nil))
+	var log lockedBuffer
+	s.log = slog.New(slog.NewTextHandler(&log, nil))
 	s.embedder = func(context.Context, smartenv.Model) (Embedder, error) {
 		return embedderFunc(func(_ context.Context, text string) ([]float32, error) {
 			if text == "panic" {
@@ -126,16 +135,22 @@ func TestPanicInTool(t *testing.T) {
 	}
 }
 
-// lockedWriter is a writer that several goroutines may use.
-type lockedWriter struct {
+// lockedBuffer is a buffer that several goroutines may use.
+type lockedBuffer struct {
 	mu sync.Mutex
-	w  io.Writer
+	b  bytes.Buffer
 }
 
-func (l *lockedWriter) Write(p []byte) (int, error) {
+func (l *lockedBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.w.Write(p)
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 // A panic in the loading at the start must not end the process.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,14 +45,21 @@ func newServer(release <-chan struct{}) *mcp.Server {
 	return s
 }
 
-// output collects what the server writes; every Write must be one whole line.
+// output collects what the server writes; every Write must be one whole line,
+// and none may begin before another has ended.
 type output struct {
-	mu    sync.Mutex
-	lines []string
-	bad   []string
+	writing atomic.Bool
+	mu      sync.Mutex
+	lines   []string
+	bad     []string
 }
 
 func (o *output) Write(p []byte) (int, error) {
+	if o.writing.Swap(true) {
+		panic("two writes at once")
+	}
+	defer o.writing.Store(false)
+	time.Sleep(100 * time.Microsecond)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if line, ok := bytes.CutSuffix(p, []byte("\n")); ok && json.Valid(line) && !bytes.Contains(line, []byte("\n")) {
@@ -201,6 +209,18 @@ func TestEndDrains(t *testing.T) {
 	want := []string{`"four":ok`, "1:ok", "2:ok", "3:ok"}
 	if got := out.answers(t); err != nil || !slices.Equal(got, want) {
 		t.Errorf("answers %q, %v; want %q and no error", got, err, want)
+	}
+}
+
+// Answers that are ready at the same time go out one after the other.
+func TestWritesDoNotMix(t *testing.T) {
+	in := initialize
+	for i := range 200 {
+		in += toolCall(fmt.Sprint(i+2), "quick")
+	}
+	out, err := serve(t, newServer(nil), strings.NewReader(in), 5*time.Second)
+	if got := len(out.sorted(t)); err != nil || got != 201 {
+		t.Errorf("%d answers, %v; want 201 and no error", got, err)
 	}
 }
 
