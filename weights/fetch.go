@@ -1,0 +1,155 @@
+package weights
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"smart-connections-mcp/bert"
+)
+
+// fetch brings a model from the hub into its folder in the cache. It may take
+// minutes; a later call goes on where this one was interrupted.
+func (s Source) fetch(ctx context.Context, model, dir string) error {
+	pins := s.pins
+	if pins == nil {
+		pins = knownPins()
+	}
+	pin := pins[model]
+	h, err := newHub(s.Endpoint, s.Client, model, pin.revision)
+	if err != nil {
+		return err
+	}
+	if s.Client == nil {
+		defer h.client.CloseIdleConnections()
+	}
+	f := fetcher{source: s, hub: h, dir: dir, pin: pin, sums: map[string]string{}}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return f.explain(configFile, &diskError{err})
+	}
+	try := s.lock
+	if try == nil {
+		try = tryLock
+	}
+	release, held, err := lockDir(ctx, dir, try, s.log())
+	defer release()
+	if err != nil {
+		return f.explain(configFile, &diskError{err})
+	}
+	if _, err := cachedSums(dir); err == nil {
+		return nil // another process was faster
+	}
+	f.shared = !held
+	if !f.shared {
+		// Leftovers of an interrupted fetch; the record first, or it would
+		// speak of files that are not the recorded ones.
+		for _, name := range []string{sumsFile, configFile, tokenizerFile, vocabFile, tokenizerConfigFile, weightsFile} {
+			os.Remove(filepath.Join(dir, name))
+		}
+	}
+	return f.all(ctx)
+}
+
+// fetcher is one run of fetch.
+type fetcher struct {
+	source Source
+	hub    *hub
+	dir    string
+	pin    pin
+	shared bool
+	sums   map[string]string // file name -> sha256 of what has been fetched
+}
+
+// all fetches the files, the small ones first: a model that we cannot run is
+// refused before its weights are on their way.
+func (f *fetcher) all(ctx context.Context) error {
+	log := f.source.log()
+	log.Info("fetching a model", "model", f.hub.model, "from", f.hub.base.Redacted())
+	if err := f.file(ctx, configFile); err != nil {
+		return err
+	}
+	have := folder{files: os.DirFS(f.dir)}
+	data, err := have.read(configFile)
+	if err != nil {
+		return err
+	}
+	if _, err := bert.ParseConfig(data); err != nil {
+		return err
+	}
+	if err := f.tokenizer(ctx); err != nil {
+		return err
+	}
+	if _, err := have.vocabulary(); err != nil {
+		return err
+	}
+	if err := f.file(ctx, weightsFile); err != nil {
+		return err
+	}
+	origin := fmt.Sprintf("%s at %s from %s", f.hub.model, f.hub.revision, f.hub.base.Redacted())
+	if err := writeSums(f.dir, origin, f.sums, f.shared); err != nil {
+		return f.explain(sumsFile, &diskError{err})
+	}
+	log.Info("fetched a model", "model", f.hub.model, "revision", f.hub.revision)
+	return nil
+}
+
+// tokenizer fetches tokenizer.json or, where there is none, vocab.txt and what
+// goes with it.
+func (f *fetcher) tokenizer(ctx context.Context) error {
+	err := f.file(ctx, tokenizerFile)
+	if !errors.Is(err, errNoFile) {
+		return err
+	}
+	if textErr := f.file(ctx, vocabFile); textErr != nil {
+		if errors.Is(textErr, errNoFile) {
+			return err
+		}
+		return textErr
+	}
+	if err := f.file(ctx, tokenizerConfigFile); !errors.Is(err, errNoFile) {
+		return err
+	}
+	return nil
+}
+
+// file fetches one file. Once an answer told the commit, all further files are
+// asked from it, so that a push in between cannot mix two states of a model.
+func (f *fetcher) file(ctx context.Context, name string) error {
+	d := &download{
+		hub: f.hub, dir: f.dir, name: name,
+		limit:  maxText,
+		limits: f.source.limits.orDefault(),
+		show:   &progress{w: f.source.Progress, what: f.hub.model + " " + name},
+	}
+	if name == weightsFile {
+		d.limit = maxWeights
+	}
+	if sum := f.pin.sha256[name]; sum != "" {
+		d.pinned = digest{kindSHA256, sum}
+	}
+	sum, err := d.run(ctx, f.shared)
+	if err != nil {
+		return f.explain(name, err)
+	}
+	if d.promise == (digest{}) && d.pinned == (digest{}) {
+		f.source.log().Warn("the hub gave no digest for a file: it is taken as it came",
+			"model", f.hub.model, "file", name, "hub", f.hub.base.Host)
+	}
+	if d.commit != "" {
+		f.hub.revision = d.commit
+	}
+	f.sums[name] = sum
+	return nil
+}
+
+func (l limits) orDefault() limits {
+	if l.idle == 0 {
+		l.idle = defaultIdle
+	}
+	if l.wait == 0 {
+		l.wait = defaultWait
+	}
+	return l
+}
