@@ -2,6 +2,7 @@ package smartenv
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -55,5 +56,24 @@ func BenchmarkFirstLoad(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		loadFake(b, v)
+	}
+}
+
+// BenchmarkNearest ranks 50,000 vectors of 384 values in one pass.
+func BenchmarkNearest(b *testing.B) {
+	const n, dims = 50_000, 384
+	rng := rand.New(rand.NewPCG(9, 10))
+	c := &Collection{Dims: dims, Items: make([]Item, n), Vectors: make([]float32, n*dims)}
+	for i := range c.Vectors {
+		c.Vectors[i] = rng.Float32() - 0.5
+	}
+	for _, k := range []int{10, 100} {
+		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
+			b.SetBytes(4 * n * dims)
+			b.ReportAllocs()
+			for b.Loop() {
+				c.Nearest(c.Row(7), k, nil)
+			}
+		})
 	}
 }

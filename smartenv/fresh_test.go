@@ -78,10 +78,17 @@ func TestUnchangedFilesAreNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := v.record("n.md", "texts", v.vectors(noteRows, 1), nil)
-	v.log(strings.Replace(line, `"mtime":1,`, `"mtime":1786000000123,`, 1))
+	line = strings.Replace(line, `"mtime":1,`, `"mtime":1786000000123,`, 1)
+	v.log(line)
 	if src, _ := loadFake(t, v).Source("n.md"); src.State != Fresh {
 		t.Errorf("state = %v, want fresh: the filter is size and time", src.State)
 	}
+	importOf := func(text string) string { return `"last_import":{"at":1,"hash":"` + note.Hash(text) + `"` }
+	v.log(strings.Replace(line, importOf("texts"), importOf("other"), 1))
+	if src, _ := loadFake(t, v).Source("n.md"); src.State != Stale {
+		t.Errorf("state = %v, want stale: the plugin read another text after the import", src.State)
+	}
+	v.log(line)
 	at = at.Add(time.Second)
 	if err := os.Chtimes(v.path("n.md"), at, at); err != nil {
 		t.Fatal(err)
@@ -222,5 +229,29 @@ func TestNotesBehindLinks(t *testing.T) {
 	snap := loadFake(t, v)
 	if src, _ := snap.Source("link.md"); src.State != Excluded || len(snap.Notes.Items) != 0 || !hasWarning(snap, "leads out of the vault") {
 		t.Errorf("link.md is %v, warnings %q", src.State, snap.Warnings)
+	}
+}
+
+// On a disk that ignores case, the old spelling of a renamed note still finds the
+// file; the record with the directory's spelling is the one that counts.
+func TestRespelled(t *testing.T) {
+	v := newFakeVault(t)
+	v.write("Ünïcode Note.md", "text")
+	x := openIndex(t, v.dir, Options{})
+	both := map[string]*record{"Ünïcode Note.md": {}, "ünïcode note.md": {}, "other.md": {}}
+	for _, c := range []struct {
+		path    string
+		records map[string]*record
+		want    bool
+	}{
+		{"ünïcode note.md", both, true},
+		{"U\u0308ni\u0308code Note.md", both, true},
+		{"Ünïcode Note.md", both, false},
+		{"ünïcode note.md", map[string]*record{"ünïcode note.md": {}}, false},
+		{"other.md", both, false},
+	} {
+		if got := respelled(x.loader.vault, c.path, c.records); got != c.want {
+			t.Errorf("respelled(%q) = %v, want %v", c.path, got, c.want)
+		}
 	}
 }

@@ -22,6 +22,7 @@ type scanner struct {
 	pos   int
 	depth int
 	bad   bool
+	plain bool // the last string was ASCII without escapes
 }
 
 // validJSON says whether text is exactly one JSON value, blanks around allowed.
@@ -168,13 +169,14 @@ func (s *scanner) name() []byte {
 	if s.bad {
 		return nil
 	}
-	return unquoted(quoted)
+	return s.inner(quoted)
 }
 
-// unquoted is unquote without a copy where none is needed.
-func unquoted(quoted []byte) []byte {
-	if inner := quoted[1 : len(quoted)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
-		return inner
+// inner returns the meaning of the string that quoted has just passed over; mostly
+// that is no copy.
+func (s *scanner) inner(quoted []byte) []byte {
+	if s.plain {
+		return quoted[1 : len(quoted)-1]
 	}
 	return []byte(unquote(quoted))
 }
@@ -182,15 +184,19 @@ func unquoted(quoted []byte) []byte {
 // quoted passes over a string and returns it with its quotes.
 func (s *scanner) quoted() []byte {
 	start := s.pos
+	s.plain = true
 	for i := s.pos + 1; i < len(s.text); i++ {
 		switch c := s.text[i]; {
 		case c == '"':
 			s.pos = i + 1
 			return s.text[start:s.pos]
+		case c >= utf8.RuneSelf:
+			s.plain = false
 		case c < ' ':
 			s.fail()
 			return nil
 		case c == '\\':
+			s.plain = false
 			i++
 			if !s.escape(i) {
 				s.fail()
@@ -275,7 +281,7 @@ func (s *scanner) str() string {
 		return ""
 	}
 	if quoted := s.quoted(); !s.bad {
-		return unquote(quoted)
+		return string(s.inner(quoted))
 	}
 	return ""
 }
@@ -344,10 +350,6 @@ func falsy(value []byte) bool {
 // unquote returns the meaning of a valid JSON string, quotes included. Lone
 // surrogates and invalid UTF-8 become U+FFFD.
 func unquote(quoted []byte) string {
-	inner := quoted[1 : len(quoted)-1]
-	if bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
-		return string(inner)
-	}
 	var text string
 	if err := json.Unmarshal(quoted, &text); err != nil {
 		return ""

@@ -91,7 +91,7 @@ func (d *decoder) name(s *scanner) string {
 		return ""
 	}
 	if quoted := s.quoted(); !s.bad {
-		return d.intern(unquoted(quoted))
+		return d.intern(s.inner(quoted))
 	}
 	return ""
 }
