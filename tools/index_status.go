@@ -133,6 +133,9 @@ func (s *Server) Status(ctx context.Context) (StatusOutput, error) {
 		return StatusOutput{}, err
 	}
 	name, ready := s.name()
+	if name == "" {
+		name = snap.Model.Name // nothing is loaded yet; what will be is the vault's own
+	}
 	status := snap.Status
 	out := StatusOutput{
 		Vault:           s.vaultName(),

@@ -91,6 +91,16 @@ func TestStatusOfEmbedder(t *testing.T) {
 	}
 }
 
+// Before anything is loaded there is no mismatch to warn of.
+func TestStatusBeforeWeights(t *testing.T) {
+	s := serverOf(t, vaultNotes())
+	s.name = func() (string, bool) { return "", false }
+	out := mustStatus(t, s)
+	if !out.EmbedderMatches || out.EmbedderReady || out.QueryEmbedder != testModel.Name || strings.Contains(strings.Join(out.Warnings, " "), "SMART_MODEL_PATH") {
+		t.Errorf("matches %v, ready %v, query_embedder %q, warnings %q", out.EmbedderMatches, out.EmbedderReady, out.QueryEmbedder, out.Warnings)
+	}
+}
+
 // A vault of vectors that belong to no known model: the index is described,
 // semantic search is refused with both names.
 func TestRefusal(t *testing.T) {

@@ -35,7 +35,8 @@ type Config struct {
 	// a download takes. Its error says what is missing and what to do.
 	Embedder func(ctx context.Context, m smartenv.Model) (Embedder, error)
 	// EmbedderName tells, without waiting, which model's weights are or will
-	// be used for queries, and whether they are loaded.
+	// be used for queries ("" when that is not decided: then those of the
+	// vault's model), and whether they are loaded.
 	EmbedderName func() (name string, ready bool)
 	Version      string
 	Log          *slog.Logger // nil: quiet
