@@ -17,8 +17,8 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -50,7 +50,7 @@ func main() {
 	os.Exit(code)
 }
 
-// streams are the process's own, handed down so that tests can replace them.
+// streams are the process's own; tests replace them.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
@@ -181,22 +181,11 @@ func search(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	answer, err := server.Search(ctx, a.question())
+	answer, err := server.Search(ctx, a.SearchInput())
 	if err != nil {
 		return err
 	}
 	return a.print(answer, func() { cli.Search(a.out, answer) })
-}
-
-// question is the search that the command line asks for.
-func (a *app) question() tools.SearchInput {
-	in := tools.DefaultSearch(a.Query)
-	in.Folder = a.Folders
-	in.Limit, in.Scope = cmp.Or(a.Limit, in.Limit), cmp.Or(a.Scope, in.Scope)
-	if a.MinScore != nil {
-		in.MinScore = *a.MinScore
-	}
-	return in
 }
 
 func related(ctx context.Context, a *app) error {
@@ -207,12 +196,7 @@ func related(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	in := tools.DefaultRelated(a.Query)
-	in.Limit, in.Folder = a.Limit, a.Folders
-	if a.MinScore != nil {
-		in.MinScore = *a.MinScore
-	}
-	answer, err := server.Related(ctx, in)
+	answer, err := server.Related(ctx, a.RelatedInput())
 	if err != nil {
 		return err
 	}
@@ -240,7 +224,7 @@ type verification struct {
 // verifyIndex re-embeds a sample of what the index holds; with a query it also
 // prints the live ranking.
 func verifyIndex(ctx context.Context, a *app) error {
-	options, err := a.sample()
+	sample, err := cli.Sample(cmp.Or(a.Sample, a.env("SMART_VERIFY_SAMPLE"), "12"))
 	if err != nil {
 		return err
 	}
@@ -249,11 +233,11 @@ func verifyIndex(ctx context.Context, a *app) error {
 		return err
 	}
 	var out verification
-	if out.Report, err = a.compare(ctx, options); err != nil {
+	if out.Report, err = a.compare(ctx, verify.Options{Sample: sample, Seed: cmp.Or(a.Seed, uint64(time.Now().UnixNano()))}); err != nil {
 		return err
 	}
 	if a.Query != "" {
-		answer, err := server.Search(ctx, a.question())
+		answer, err := server.Search(ctx, a.SearchInput())
 		if err != nil {
 			return err
 		}
@@ -265,21 +249,6 @@ func verifyIndex(ctx context.Context, a *app) error {
 			cli.Search(a.out, *out.Ranking)
 		}
 	})
-}
-
-// sample reads the size and seed of the sample to verify.
-func (a *app) sample() (verify.Options, error) {
-	size := cmp.Or(a.Sample, a.env("SMART_VERIFY_SAMPLE"), "12")
-	o := verify.Options{Seed: cmp.Or(a.Seed, uint64(time.Now().UnixNano()))}
-	if size == "all" {
-		return o, nil
-	}
-	n, err := strconv.Atoi(size)
-	if err != nil || n < 1 {
-		return o, cli.UsageError{Text: fmt.Sprintf("sample is %q: pass a number from 1, or all", size)}
-	}
-	o.Sample = n
-	return o, nil
 }
 
 // compare verifies the open vault with the embedder of its own model.
@@ -318,17 +287,9 @@ const demoQuestion = "why are my radiators cold"
 // demo does the whole job on the built-in vault: it answers a question and
 // proves the agreement, or serves the vault.
 func demo(ctx context.Context, a *app) error {
-	dir, err := os.MkdirTemp("", "smart-connections-demo-")
+	dir, err := a.unpackDemo()
 	if err != nil {
 		return fmt.Errorf("unpacking the demo vault: %w: set TMPDIR to a folder that can be written", err)
-	}
-	a.cleanup = append(a.cleanup, func() { os.RemoveAll(dir) })
-	files, err := fs.Sub(demoVault, "testdata/demo/vault")
-	if err == nil {
-		err = os.CopyFS(dir, files)
-	}
-	if err != nil {
-		return fmt.Errorf("unpacking the demo vault: %w", err)
 	}
 	server, err := a.connect(dir, weights.Source{}, "")
 	if err != nil {
@@ -353,15 +314,27 @@ func demo(ctx context.Context, a *app) error {
 	})
 }
 
+// unpackDemo puts the built-in vault into a temporary folder, which is removed
+// at the end.
+func (a *app) unpackDemo() (string, error) {
+	temp, err := os.MkdirTemp("", "smart-connections-")
+	if err != nil {
+		return "", err
+	}
+	a.cleanup = append(a.cleanup, func() { os.RemoveAll(temp) })
+	files, err := fs.Sub(demoVault, "testdata/demo/vault")
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(temp, "Demo vault")
+	return dir, os.CopyFS(dir, files)
+}
+
 func showVersion(_ context.Context, a *app) error {
-	v := struct {
-		Version  string `json:"version"`
-		Platform string `json:"platform"`
-		Go       string `json:"go"`
-		SIMD     string `json:"simd"`
-	}{version, runtime.GOOS + "/" + runtime.GOARCH, runtime.Version(), simd.Active().String()}
-	return a.print(v, func() {
-		fmt.Fprintf(a.out, "smart-connections-mcp %s %s %s simd=%s\n", v.Version, v.Platform, v.Go, v.SIMD)
+	platform, kernels := runtime.GOOS+"/"+runtime.GOARCH, simd.Active().String()
+	facts := map[string]string{"version": version, "platform": platform, "go": runtime.Version(), "simd": kernels}
+	return a.print(facts, func() {
+		fmt.Fprintf(a.out, "smart-connections-mcp %s %s %s simd=%s\n", version, platform, runtime.Version(), kernels)
 	})
 }
 

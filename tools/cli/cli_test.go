@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"reflect"
+	"strings"
+	"testing"
+
+	"smart-connections-mcp/tools"
+)
+
+func TestParse(t *testing.T) {
+	search := Command{Name: "search", Args: "QUERY", TakesArgs: true}
+	low, three := -0.5, 3
+	tests := []struct {
+		name    string
+		command Command
+		args    string
+		want    Line
+		fails   string
+	}{
+		{"defaults", search, "", Line{Scope: "auto"}, ""},
+		{"words are joined", search, "prune the roses", Line{Scope: "auto", Query: "prune the roses"}, ""},
+		{"flags anywhere", search, "prune --limit 3 roses --min-score -0.5 --folder A --folder B --scope notes --json --vault V", Line{
+			Vault: "V", JSON: true, Limit: &three, MinScore: &low, Scope: "notes", Folders: []string{"A", "B"}, Query: "prune roses"}, ""},
+		{"nothing is a flag after --", search, "--limit 3 -- --limit 4", Line{Limit: &three, Scope: "auto", Query: "--limit 4"}, ""},
+		{"model", Command{Name: "serve"}, "--model-path P --model M", Line{ModelPath: "P", Model: "M"}, ""},
+		{"sample", Command{Name: "verify", TakesArgs: true}, "--sample all --seed 7", Line{Sample: "all", Seed: 7}, ""},
+		{"demo", Command{Name: "demo", TakesArgs: true}, "--serve", Line{Serve: true}, ""},
+		{"no words", Command{Name: "status"}, "x", Line{}, `unexpected argument "x"`},
+		{"unknown flag", search, "--limits 3", Line{}, "see smart-connections-mcp search --help"},
+		{"flag of another command", Command{Name: "status"}, "--limit 3", Line{}, "not defined: -limit"},
+		{"number", search, "--limit three", Line{}, "three"},
+		{"score", search, "--min-score high", Line{}, "high"},
+		{"demo has its own vault", Command{Name: "demo"}, "--vault V", Line{}, "not defined: -vault"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := Parse(test.command, strings.Fields(test.args), &bytes.Buffer{})
+			if test.fails != "" {
+				var usage UsageError
+				if !errors.As(err, &usage) || !strings.Contains(err.Error(), test.fails) {
+					t.Errorf("Parse(%q) = %v, want a UsageError with %q", test.args, err, test.fails)
+				}
+				return
+			}
+			if err != nil || !reflect.DeepEqual(got, test.want) {
+				t.Errorf("Parse(%q) = %+v, %v, want %+v", test.args, got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestParseHelp(t *testing.T) {
+	var out bytes.Buffer
+	_, err := Parse(Command{Name: "verify", Args: "[QUERY]", Summary: "compare"}, []string{"-h"}, &out)
+	if !errors.Is(err, flag.ErrHelp) || !strings.Contains(out.String(), "-sample N") {
+		t.Errorf("Parse(-h) = %v, wrote %q, want flag.ErrHelp and the flags", err, out.String())
+	}
+}
+
+func TestClean(t *testing.T) {
+	tests := []struct{ text, want string }{
+		{"Café ☕ 名前\t1", "Café ☕ 名前\t1"},
+		{"a\nb\r", `a\u000ab\u000d`},
+		{"\x1b[31mred\u009b", `\u001b[31mred\u009b`},
+		{"evil\u202egnp.md\u2066", `evil\u202egnp.md\u2066`},
+		{"line\u2028break", `line\u2028break`},
+	}
+	for _, test := range tests {
+		if got := Clean(test.text); got != test.want {
+			t.Errorf("Clean(%q) = %q, want %q", test.text, got, test.want)
+		}
+	}
+}
+
+func TestBeginning(t *testing.T) {
+	long := strings.Repeat("é", 300)
+	got := beginning("one\n\n" + long + "\nthree\nfour\nfive\n")
+	if len(got) != excerptLines+1 || got[0] != "one" || got[excerptLines] != "…" || len([]rune(got[1])) != excerptWidth {
+		t.Errorf("beginning = %q, want %d lines of at most %d characters and …", got, excerptLines, excerptWidth)
+	}
+	if got := beginning(""); len(got) != 0 {
+		t.Errorf("beginning of nothing = %q", got)
+	}
+}
+
+// What the line does not say is left to the tools' own defaults.
+func TestInputs(t *testing.T) {
+	command := Command{Name: "search", TakesArgs: true}
+	plain, err := Parse(command, []string{"roses"}, &bytes.Buffer{})
+	if err != nil || !reflect.DeepEqual(plain.SearchInput(), tools.DefaultSearch("roses")) || !reflect.DeepEqual(plain.RelatedInput(), tools.DefaultRelated("roses")) {
+		t.Errorf("inputs of %+v, %v are not the defaults", plain, err)
+	}
+	set, err := Parse(command, strings.Fields("roses --limit 0 --min-score 0 --scope blocks --folder A"), &bytes.Buffer{})
+	want := tools.SearchInput{Query: "roses", Scope: "blocks", Folder: []string{"A"}, IncludeText: true}
+	if err != nil || !reflect.DeepEqual(set.SearchInput(), want) {
+		t.Errorf("SearchInput of %+v = %+v, %v, want %+v", set, set.SearchInput(), err, want)
+	}
+}
+
+func TestSample(t *testing.T) {
+	for text, want := range map[string]int{"1": 1, "500": 500, "all": 0} {
+		if got, err := Sample(text); got != want || err != nil {
+			t.Errorf("Sample(%q) = %d, %v, want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"0", "-3", "few", "", "1.5"} {
+		if got, err := Sample(text); err == nil {
+			t.Errorf("Sample(%q) = %d, want an error", text, got)
+		}
+	}
+}
+
+// A share is never rounded up to all.
+func TestPercent(t *testing.T) {
+	for share, want := range map[float64]string{1: "100 %", 0.9999: "99.9 %", 0.5: "50 %", 0: "0 %"} {
+		if got := percent(share); got != want {
+			t.Errorf("percent(%v) = %q, want %q", share, got, want)
+		}
+	}
+}

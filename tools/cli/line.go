@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"smart-connections-mcp/tools"
+)
+
+// Command is one row of the subcommand table.
+type Command struct {
+	Name, Args, Summary string
+	TakesArgs           bool // positional arguments are allowed; several are joined with spaces
+}
+
+// UsageError is a mistake of the caller: one line, with the way out.
+type UsageError struct{ Text string }
+
+func (e UsageError) Error() string { return e.Text }
+
+// Line is one command line, parsed. A field that its subcommand does not have
+// keeps its default.
+type Line struct {
+	Vault, ModelPath, Model string
+	JSON                    bool
+	Serve                   bool     // demo: speak MCP
+	Limit                   *int     // nil: the tool's default
+	MinScore                *float64 // nil: the tool's default
+	Scope                   string
+	Folders                 []string
+	Sample                  string
+	Seed                    uint64
+	Query                   string // the positional arguments, joined
+}
+
+// Parse reads the arguments after the subcommand's name; flags and positional
+// arguments may come in any order, and "--" ends the flags. The error is a
+// UsageError, or flag.ErrHelp after the subcommand's help was written to out.
+func Parse(c Command, args []string, out io.Writer) (Line, error) {
+	var line Line
+	f := flags(c, &line)
+	var words []string
+	for len(args) > 0 {
+		err := f.Parse(args)
+		if errors.Is(err, flag.ErrHelp) {
+			CommandHelp(out, c)
+			return line, err
+		}
+		if err != nil {
+			return line, UsageError{fmt.Sprintf("%s: %v: see smart-connections-mcp %s --help", c.Name, err, c.Name)}
+		}
+		rest := f.Args()
+		if ended := len(args) > len(rest) && args[len(args)-len(rest)-1] == "--"; ended {
+			words = append(words, rest...)
+			break
+		}
+		if args = rest; len(args) > 0 {
+			words, args = append(words, args[0]), args[1:]
+		}
+	}
+	if !c.TakesArgs && len(words) > 0 {
+		return line, UsageError{fmt.Sprintf("%s: unexpected argument %q: see smart-connections-mcp %s --help", c.Name, words[0], c.Name)}
+	}
+	line.Query = strings.Join(words, " ")
+	return line, nil
+}
+
+// flags declares the flags of one subcommand.
+func flags(c Command, line *Line) *flag.FlagSet {
+	f := flag.NewFlagSet(c.Name, flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	if c.Name != "serve" {
+		f.BoolVar(&line.JSON, "json", false, "print one JSON object instead of text")
+	}
+	if c.Name != "version" && c.Name != "demo" {
+		f.StringVar(&line.Vault, "vault", "", "the vault's `DIR` (default $SMART_VAULT_PATH)")
+		f.StringVar(&line.ModelPath, "model-path", "", "`DIR` with the model's config.json, tokenizer.json and model.safetensors (default $SMART_MODEL_PATH, else the cache, else fetched)")
+		f.StringVar(&line.Model, "model", "", "`NAME` of the embedding model, which must be the one the vault was indexed with (default $SMART_EMBED_MODEL, else the vault's own)")
+	}
+	switch c.Name {
+	case "search", "related":
+		f.Func("limit", "`N`umber of notes, 1 to 100 (default 10)", func(text string) error {
+			value, err := strconv.Atoi(text)
+			line.Limit = &value
+			return err
+		})
+		f.Func("min-score", "leave out notes below this `COSINE`, -1 to 1 (default: search 0.5, related 0)", func(text string) error {
+			value, err := strconv.ParseFloat(text, 64)
+			line.MinScore = &value
+			return err
+		})
+		f.Func("folder", "only notes below this `FOLDER`; may be repeated", func(text string) error {
+			line.Folders = append(line.Folders, text)
+			return nil
+		})
+	case "verify":
+		f.StringVar(&line.Sample, "sample", "", "items to compare in each collection, `N` or all (default $SMART_VERIFY_SAMPLE, else 12)")
+		f.Uint64Var(&line.Seed, "seed", 0, "seed of the sample (default: from the clock; it is printed)")
+	case "demo":
+		f.BoolVar(&line.Serve, "serve", false, "speak MCP over the demo vault")
+	}
+	if c.Name == "search" {
+		f.StringVar(&line.Scope, "scope", "auto", "what is ranked: auto, notes or blocks")
+	}
+	return f
+}
+
+// SearchInput is the question that the line asks; what a subcommand has no flag
+// for keeps the default of the tool.
+func (l Line) SearchInput() tools.SearchInput {
+	in := tools.DefaultSearch(l.Query)
+	in.Folder = l.Folders
+	in.Scope = cmp.Or(l.Scope, in.Scope)
+	if l.Limit != nil {
+		in.Limit = *l.Limit
+	}
+	if l.MinScore != nil {
+		in.MinScore = *l.MinScore
+	}
+	return in
+}
+
+// RelatedInput is the note whose neighbours the line asks for.
+func (l Line) RelatedInput() tools.RelatedInput {
+	in := tools.DefaultRelated(l.Query)
+	in.Folder = l.Folders
+	if l.Limit != nil {
+		in.Limit = *l.Limit
+	}
+	if l.MinScore != nil {
+		in.MinScore = *l.MinScore
+	}
+	return in
+}
+
+// Sample reads the size of a sample: a number from 1, or all, which is 0.
+func Sample(text string) (int, error) {
+	if text == "all" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, UsageError{fmt.Sprintf("sample is %q: pass a number from 1, or all", text)}
+	}
+	return n, nil
+}
+
+// Help lists the subcommands.
+func Help(out io.Writer, commands []Command) {
+	fmt.Fprint(out, `Semantic search over an Obsidian vault, from the embeddings that the Smart
+Connections plugin has computed. Read-only: nothing is written into the vault.
+
+Usage: smart-connections-mcp [command] [flags]
+
+`)
+	for _, c := range commands {
+		fmt.Fprintf(out, "  %-18s %s\n", strings.TrimSpace(c.Name+" "+c.Args), c.Summary)
+	}
+	fmt.Fprint(out, `
+Environment:
+  SMART_VAULT_PATH     the vault's folder, for every command but demo and version
+  SMART_MODEL_PATH     folder with the model's files, instead of cache and download
+  SMART_MODEL_CACHE    where fetched models are kept
+  SMART_EMBED_MODEL    name of the model; refused when it is not the vault's own
+  SMART_VERIFY_SAMPLE  items that verify compares in each collection (12)
+  SMART_SIMD           generic, avx2 or neon: force one kind of kernels
+  HF_ENDPOINT          the hub that models are fetched from
+
+Exit codes: 0 fine, 1 the command or its check failed, 2 wrong usage or no vault.
+Flags of a command: smart-connections-mcp COMMAND --help
+`)
+}
+
+// CommandHelp describes one subcommand and its flags.
+func CommandHelp(out io.Writer, c Command) {
+	var line Line
+	fmt.Fprintf(out, "%s: %s\n\nUsage: smart-connections-mcp %s [flags]\n\n", c.Name, c.Summary, strings.TrimSpace(c.Name+" "+c.Args))
+	f := flags(c, &line)
+	f.SetOutput(out)
+	f.PrintDefaults()
+}
