@@ -19,6 +19,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -149,8 +150,8 @@ type app struct {
 }
 
 func (a *app) close() {
-	for i := len(a.cleanup) - 1; i >= 0; i-- {
-		a.cleanup[i]()
+	for _, undo := range slices.Backward(a.cleanup) {
+		undo()
 	}
 }
 
@@ -269,13 +270,11 @@ func (a *app) compare(ctx context.Context, o verify.Options) (verify.Report, err
 
 // report prints a verification and turns one that did not pass into an error.
 func (a *app) report(out verification, asText func()) error {
-	if err := a.print(out, asText); err != nil {
-		return err
-	}
-	if !out.Passed {
+	err := a.print(out, asText)
+	if err == nil && !out.Passed {
 		return errCheckFailed
 	}
-	return nil
+	return err
 }
 
 //go:embed all:testdata/demo/vault
@@ -356,9 +355,9 @@ func (a *app) open() (*tools.Server, error) {
 	if dir == "" {
 		return nil, cli.UsageError{Text: "no vault: pass --vault DIR or set SMART_VAULT_PATH to the folder that holds .obsidian and .smart-env"}
 	}
-	if mounted, ok := cli.MountedPath(dir); ok {
-		fmt.Fprintf(a.err, "smart-connections-mcp: inside WSL, %s is read as %s\n", dir, mounted)
-		dir = mounted
+	if local := cli.LocalPath(dir); local != dir {
+		fmt.Fprintf(a.err, "smart-connections-mcp: the vault %s is read at %s\n", dir, local)
+		dir = local
 	}
 	cache := a.env("SMART_MODEL_CACHE")
 	if cache == "" {
@@ -370,15 +369,10 @@ func (a *app) open() (*tools.Server, error) {
 		Endpoint:  a.env("HF_ENDPOINT"),
 		Log:       a.log,
 	}
-	if f, ok := a.err.(*os.File); ok && isTerminal(f) {
-		source.Progress = f
+	if cli.IsTerminal(a.err) {
+		source.Progress = a.err
 	}
 	return a.connect(dir, source, cmp.Or(set(a.Model), a.env("SMART_EMBED_MODEL")))
-}
-
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // connect wires vault, index, weights and tools.
