@@ -142,6 +142,22 @@ func TestBlocksOfChangedNotes(t *testing.T) {
 	}
 }
 
+// A note whose text is the one read last, but not the one imported last, may have
+// blocks of the earlier text.
+func TestBlocksOfAnEarlierImport(t *testing.T) {
+	const old, now = "# A\nold\n# B\nsame", "# A\nnew\n# B\nsame"
+	v := newFakeVault(t)
+	row := v.vectors(blockRows, 1)
+	v.write("n.md", now)
+	line := v.record("n.md", now, -1, map[string]any{"#A": fakeBlock(1, 2, "# A\nold", row), "#B": fakeBlock(3, 4, "# B\nsame", row)})
+	v.log(strings.Replace(line, `"last_import":{"at":1,"hash":"`+note.Hash(now), `"last_import":{"at":1,"hash":"`+note.Hash(old), 1))
+	snap := loadFake(t, v)
+	src, _ := snap.Source("n.md")
+	if src.State != Fresh || len(snap.Blocks.Items) != 2 || !snap.Blocks.Items[0].Stale || snap.Blocks.Items[1].Stale {
+		t.Errorf("n.md is %v, blocks %+v, want it fresh and only #A stale", src.State, snap.Blocks.Items)
+	}
+}
+
 // The lines of a drawing's blocks count in the text that the plugin extracts.
 func TestBlocksOfDrawings(t *testing.T) {
 	v := newFakeVault(t)

@@ -38,7 +38,7 @@ func checkSameAsFull(t *testing.T, v *fakeVault, r *replay, step string) {
 	}
 	for i := range full.shards {
 		got, want := r.shards[i], full.shards[i]
-		if got.end != want.end || got.lines != want.lines || !strings.HasSuffix(string(want.guard), string(got.guard)) {
+		if got.end != want.end || got.lines != want.lines || string(got.guard) != string(want.guard) {
 			t.Fatalf("%s: shard %d ends at %d after %d lines, want %d, %d", step, i, got.end, got.lines, want.end, want.lines)
 		}
 	}

@@ -117,6 +117,13 @@ func TestHalfWrittenSettings(t *testing.T) {
 	if err != nil || snap.Settings.MinChars != 77 || len(snap.Notes.Items) != 2 || !hasWarning(snap, "those read before") {
 		t.Errorf("after a half-written file: min chars %d, %d notes, warnings %q, %v", snap.Settings.MinChars, len(snap.Notes.Items), snap.Warnings, err)
 	}
+	v.write(".smart-env/smart_env.json", `{"smart_blocks":{"min_chars":77}}`)
+	v.write(".smart-env/embedding_models/embedding_models.ajson", "\n")
+	if snap, err = x.Snapshot(t.Context()); err != nil || snap.Configured != fakeModel || !hasWarning(snap, "those read before") {
+		t.Errorf("with empty model records: configured %v, warnings %q, %v", snap.Configured, snap.Warnings, err)
+	}
+	v.write(".smart-env/smart_env.json", half)
+	v.write(".smart-env/embedding_models/embedding_models.ajson", `"embedding_models:m#1": {"model_key":"test/model","dims":8,"max_tokens":512},`)
 	fresh := loadFake(t, v)
 	if fresh.Settings.MinChars != 200 || fresh.Configured != fakeModel || !hasWarning(fresh, "defaults are used") {
 		t.Errorf("first load of a half-written file: min chars %d, model %v, warnings %q", fresh.Settings.MinChars, fresh.Configured, fresh.Warnings)
