@@ -20,6 +20,7 @@ import (
 // below it.
 const (
 	indexFolder  = ".smart-env"
+	inlineFolder = "multi"
 	settingsFile = "smart_env.json"
 	modelsFile   = modelsCollection + "/embedding_models.ajson"
 )
@@ -64,7 +65,6 @@ type listing struct {
 	ignored    []string            // other files, as "smart_sources/NAME"
 	rewriting  []string            // *.optimize.tmp: the plugin renumbers rows just now
 	infos      fileInfos           // of shards, multifiles and settings
-	legacy     time.Time           // newest file of multi/; zero when there is none
 }
 
 // fileInfos tells what stood in the index's folder, by path below it, with "/".
@@ -104,7 +104,6 @@ func list(dir string) (listing, error) {
 		l.infos.add(dir, name)
 	}
 	slices.SortFunc(l.shards, func(a, b shard) int { return a.number - b.number })
-	l.legacy = newestInline(dir)
 	return l, l.generation(dir)
 }
 
@@ -134,7 +133,7 @@ func (l *listing) generation(dir string) error {
 		return nil
 	case len(l.shards) > 0:
 		return &GenerationError{Generation: "uncommitted"}
-	case !l.legacy.IsZero():
+	case len(inlineFiles(dir)) > 0:
 		return &GenerationError{Generation: "inline"}
 	}
 	if _, err := os.Stat(filepath.Join(filepath.Dir(dir), ".smart-connections")); err == nil {
@@ -151,17 +150,20 @@ func (l *listing) swapping() bool {
 	})
 }
 
-// newestInline returns when the newest file of multi/ was written, or the zero
-// time when there is none.
-func newestInline(dir string) (newest time.Time) {
-	entries, err := os.ReadDir(filepath.Join(dir, "multi"))
+// inlineFiles lists the files of multi/, the index of plugin versions before 4.7.
+func inlineFiles(dir string) []fs.DirEntry {
+	entries, err := os.ReadDir(filepath.Join(dir, inlineFolder))
 	if err != nil {
-		return newest
+		return nil
 	}
-	for _, entry := range entries {
-		if !strings.HasSuffix(entry.Name(), ".ajson") {
-			continue
-		}
+	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !strings.HasSuffix(e.Name(), ".ajson") })
+}
+
+// newestInline returns when the newest file of multi/ was written, or the zero
+// time when there is none. A migration leaves thousands of files there, so this
+// is for a load, not for every look at the files.
+func newestInline(dir string) (newest time.Time) {
+	for _, entry := range inlineFiles(dir) {
 		if info, err := entry.Info(); err == nil && info.ModTime().After(newest) {
 			newest = info.ModTime()
 		}

@@ -37,7 +37,7 @@ func (a *attempt) describeFiles() {
 	counts := a.replay.counts
 	st.Records, st.Tombstones = counts.records, counts.tombstones
 	st.SkippedLines, st.SkippedFirst = counts.skipped, slices.Clone(counts.examples)
-	st.IgnoredFiles, st.LegacyNewest, st.Retries = a.files.ignored, a.files.legacy, a.retries
+	st.IgnoredFiles, st.LegacyNewest, st.Retries = a.files.ignored, newestInline(a.dir), a.retries
 	for i := range a.replay.shards {
 		sh := &a.replay.shards[i]
 		st.Shards = append(st.Shards, File{Name: sh.name, Size: sh.info.Size()})
@@ -72,8 +72,8 @@ func (a *attempt) warnFiles() {
 		snap.warn("the plugin's Optimize has left " + files.rewriting[0] + " behind, so vectors and notes may be mixed up: " +
 			"wait until it has ended, and if it has not in a minute, re-index in the plugin's settings")
 	}
-	if !files.legacy.IsZero() {
-		snap.warn("an older index (.smart-env/multi, last written " + files.legacy.Format(time.DateOnly) +
+	if newest := snap.Status.LegacyNewest; !newest.IsZero() {
+		snap.warn("an older index (.smart-env/multi, last written " + newest.Format(time.DateOnly) +
 			") lies beside the packed one; it is ignored and can be deleted")
 	}
 	if first := snap.Status.SkippedFirst; len(first) > 0 {

@@ -25,8 +25,19 @@ Not for exact words, ids or dates: ranking is by meaning only. An empty result d
 		note.Prefix16(s.vaultName(), 80))
 	if snap := s.loaded.Load(); snap != nil {
 		text += "\n\n" + state(snap)
+	} else {
+		text += "\n\n" + s.glance()
 	}
 	return note.Prefix16(text, maxInstructions)
+}
+
+// glance is what can be said of an index that is still being loaded.
+func (s *Server) glance() string {
+	g, err := s.index.Glance()
+	if err != nil {
+		return "At present search_notes and related_notes are refused: " + s.scrubError(err).Error()
+	}
+	return fmt.Sprintf("When this session began: about %d notes and %d sections with vectors of the model %s; index_status says how many are searchable.", g.Notes, g.Blocks, g.Model.Name)
 }
 
 // state is the index in a few sentences.

@@ -144,11 +144,11 @@ func checkAnswer(t *testing.T, line string) {
 	}
 }
 
-// The instructions are short, and say what is known: nothing of the index
-// before it is loaded, its state afterwards, and a refusal.
+// The instructions are short, and say what is known: the sizes of its files
+// before the index is loaded, its state afterwards, and a refusal.
 func TestInstructions(t *testing.T) {
 	s := serverOf(t, vaultNotes())
-	if got := s.instructions(); strings.Contains(got, "searchable, model") || !strings.Contains(got, `vault "Test vault"`) {
+	if got := s.instructions(); strings.Contains(got, "searchable, model") || !strings.Contains(got, `vault "Test vault"`) || !strings.Contains(got, "sections with vectors of the model") {
 		t.Errorf("instructions before loading: %s", got)
 	}
 	s.snapshot(t.Context())
