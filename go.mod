@@ -36,7 +36,7 @@ require (
 	golang.org/x/time v0.15.0 // indirect
 	golang.org/x/xerrors v0.0.0-20200804184101-5ec99f83aff1 // indirect
 	gonum.org/v1/gonum v0.17.0 // indirect
-	// Lifted over what gorgonia.org/tensor asks for: its version has known vulnerabilities.
+	// Lifted over what gorgonia.org/tensor asks for: its version is older than several published fixes.
 	google.golang.org/protobuf v1.36.12 // indirect
 	gorgonia.org/vecf32 v0.9.0 // indirect
 	gorgonia.org/vecf64 v0.9.0 // indirect
