@@ -6,7 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"time"
 )
 
 const (
@@ -100,11 +102,23 @@ func (p *part) publish(path string) error {
 	if err := errors.Join(p.file.Sync(), p.file.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(p.file.Name(), path); err != nil {
+	if err := rename(p.file.Name(), path); err != nil {
 		return err
 	}
 	os.Remove(p.statePath()) // a state without a part is ignored
 	return syncDir(filepath.Dir(path))
+}
+
+// rename moves a file over another. On Windows that fails for as long as another
+// program has one of them open, as a virus scanner does with every new file, so
+// there it is tried again for a second or so.
+func rename(from, to string) error {
+	err := os.Rename(from, to)
+	for wait := 20 * time.Millisecond; err != nil && runtime.GOOS == "windows" && wait < time.Second; wait *= 2 {
+		time.Sleep(wait)
+		err = os.Rename(from, to)
+	}
+	return err
 }
 
 // leave ends the work on the part and keeps it for a later attempt, if one
