@@ -132,8 +132,8 @@ func TestForcedKernels(t *testing.T) {
 	}
 }
 
-// The README's first command does the whole job offline, and its transcript is
-// what the program prints.
+// The README's first command does the whole job offline, on an index in which no
+// note is missing or out of date, and its transcript is what the program prints.
 func TestDemo(t *testing.T) {
 	got := runLine(map[string]string{}, "", "demo")
 	if got.code != 0 || !strings.Contains(got.out, "passed:") {
@@ -145,6 +145,15 @@ func TestDemo(t *testing.T) {
 	}
 	if !strings.Contains(string(readme), strings.TrimSpace(got.out)) {
 		t.Errorf("README.md does not show what demo prints:\n%s", got.out)
+	}
+	var status tools.StatusOutput
+	got = runLine(map[string]string{}, "", "status", "--json", "--vault", "testdata/demo/vault")
+	if err := json.Unmarshal([]byte(got.out), &status); err != nil {
+		t.Fatalf("status --json: %v\n%s%s", err, got.out, got.err)
+	}
+	if status.EmbeddedNotes < 40 || status.EmbeddedBlocks < 100 || len(status.Warnings) > 0 || status.Freshness.Fresh != status.EmbeddedNotes {
+		t.Errorf("the demo index has %d notes and %d blocks, %d fresh, warnings %q: run go run ./smartenv/gen -vault testdata/demo/vault",
+			status.EmbeddedNotes, status.EmbeddedBlocks, status.Freshness.Fresh, status.Warnings)
 	}
 }
 

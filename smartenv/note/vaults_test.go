@@ -25,6 +25,7 @@ var indexedVaults = []struct {
 	{"control-pt-crlf", 7, 274, true, false},
 	{"dataeng-en-tiny", 3, 152, true, false},
 	{"datasci-es", 100, 2100, true, false},
+	{"demo", 43, 371, true, false},
 	{"edge-mini", 15, 31, true, true},
 	{"edge-synth", 15, 31, true, true},
 	{"ml-en-mit-packed-derived", 114, 7265, false, false},
@@ -52,9 +53,11 @@ type record struct {
 // one, else the shared one.
 func vaultDir(t *testing.T, name string) string {
 	t.Helper()
-	own := filepath.Join(projectRoot, "testdata/vaults", name)
-	if _, err := os.Stat(own); err == nil {
-		return own
+	for _, own := range []string{"testdata/vaults/" + name, "testdata/" + name + "/vault"} {
+		own = filepath.Join(projectRoot, own)
+		if _, err := os.Stat(own); err == nil {
+			return own
+		}
 	}
 	return shared(t, "vaults/"+name)
 }
