@@ -80,6 +80,17 @@ func TestPassageOfGoneNote(t *testing.T) {
 	}
 }
 
+// A block that an older plugin cut under another key is quoted where its text
+// stands.
+func TestPassageUnderAnOldKey(t *testing.T) {
+	item := blockItem(t, indexed, "#Two")
+	item.Key = "#Section two"
+	got := Hit{Path: "n.md", item: item, passage: item}.Passage(vaultWith(t, indexed), 1200)
+	if got.Text != "# Two\nsecond words" || got.Stale || got.Section != "#Section two" {
+		t.Errorf("Passage = %+v, want the unchanged text", got)
+	}
+}
+
 // A hash of the old kind cannot be compared: the freshness stays as indexed.
 func TestPassageOfUnknownHash(t *testing.T) {
 	item := smartenv.Item{Path: "n.md", Hash: strings.Repeat("0f", 32)}

@@ -87,6 +87,8 @@ func TestRank(t *testing.T) {
 		{"no limit, no rows", Query{Scope: Auto}, []string{}},
 		{"least score", Query{Scope: Auto, Limit: 10, MinScore: 0.6}, []string{
 			"a/sub/three.md 0.9 frontmatter #X", "a/one.md 0.9 block #A", "a/two.md 0.7 note #A"}},
+		{"a score at the bar counts", Query{Scope: Notes, Limit: 10, MinScore: 0.5}, []string{
+			"a/two.md 0.7 note #A", "a/sub/three.md 0.6 note #X", "ab/four.md 0.5 note"}},
 		{"folder is whole segments, filtered before the limit", Query{Scope: Auto, Limit: 1, Folders: []string{"ab"}}, []string{"ab/four.md 0.5 note"}},
 		{"folder takes what lies deeper", Query{Scope: Notes, Limit: 10, Folders: []string{"a"}}, []string{
 			"a/two.md 0.7 note #A", "a/sub/three.md 0.6 note #X", "a/one.md 0.4 note #A"}},
