@@ -47,11 +47,11 @@ func (m Model) String() string {
 	return fmt.Sprintf("%s (%s)", m.Name, m.Fingerprint())
 }
 
-// KnownModel returns the model that a fingerprint stands for, when it is one of
+// knownModel returns the model that a fingerprint stands for, when it is one of
 // those the plugin has offered over time. The older fingerprints of models that
 // have a Space are known too: they are the same models embedded without prefixes
 // and with mean pooling, so Space is "".
-func KnownModel(fingerprint string) (Model, bool) {
+func knownModel(fingerprint string) (Model, bool) {
 	for _, m := range catalogue {
 		if m.Fingerprint() == fingerprint {
 			return m, true

@@ -22,15 +22,15 @@ func TestFingerprintGoldens(t *testing.T) {
 		if got := m.Fingerprint(); got != g.Current {
 			t.Errorf("%s: fingerprint = %s, want %s", g.Name, got, g.Current)
 		}
-		if known, ok := KnownModel(g.Current); !ok || known != m {
-			t.Errorf("KnownModel(%s) = %+v, %v, want %+v", g.Current, known, ok, m)
+		if known, ok := knownModel(g.Current); !ok || known != m {
+			t.Errorf("knownModel(%s) = %+v, %v, want %+v", g.Current, known, ok, m)
 		}
 		m.Space = ""
 		if got := m.Fingerprint(); got != g.Legacy {
 			t.Errorf("%s: legacy fingerprint = %s, want %s", g.Name, got, g.Legacy)
 		}
-		if known, ok := KnownModel(g.Legacy); !ok || known != m {
-			t.Errorf("KnownModel(%s) = %+v, %v, want %+v", g.Legacy, known, ok, m)
+		if known, ok := knownModel(g.Legacy); !ok || known != m {
+			t.Errorf("knownModel(%s) = %+v, %v, want %+v", g.Legacy, known, ok, m)
 		}
 	}
 }
@@ -61,12 +61,12 @@ func TestFingerprint(t *testing.T) {
 		if got := m.Fingerprint(); got != want {
 			t.Errorf("%+v: fingerprint = %s, want %s", m, got, want)
 		}
-		if known, ok := KnownModel(want); ok && known != m {
-			t.Errorf("KnownModel(%s) = %+v, want %+v", want, known, m)
+		if known, ok := knownModel(want); ok && known != m {
+			t.Errorf("knownModel(%s) = %+v, want %+v", want, known, m)
 		}
 	}
-	if m, ok := KnownModel("mf_nothing"); ok {
-		t.Errorf("KnownModel(mf_nothing) = %+v, want none", m)
+	if m, ok := knownModel("mf_nothing"); ok {
+		t.Errorf("knownModel(mf_nothing) = %+v, want none", m)
 	}
 }
 

@@ -63,7 +63,7 @@ func chooseModel(configured Model, f found, wanted string) choice {
 			return c
 		}
 		c.fingerprint = known[0]
-		c.model, _ = KnownModel(c.fingerprint)
+		c.model, _ = knownModel(c.fingerprint)
 		c.warning = fmt.Sprintf("the vault is configured for the embedding model %s, but only vectors of %s can be read; these are used: "+
 			"let Smart Connections finish embedding, or set the plugin back to %s", configured, c.model, c.model.Name)
 	}
@@ -76,7 +76,7 @@ func chooseModel(configured Model, f found, wanted string) choice {
 
 func knownAmong(fingerprints map[string]int) (known []string) {
 	for fingerprint := range fingerprints {
-		if _, ok := KnownModel(fingerprint); ok {
+		if _, ok := knownModel(fingerprint); ok {
 			known = append(known, fingerprint)
 		}
 	}
@@ -88,7 +88,7 @@ func describe(counts map[string]int) string {
 	var parts []string
 	for _, fingerprint := range slices.Sorted(maps.Keys(counts)) {
 		name := "an unknown model"
-		if m, ok := KnownModel(fingerprint); ok {
+		if m, ok := knownModel(fingerprint); ok {
 			name = m.Name
 		}
 		parts = append(parts, fmt.Sprintf("%s (%s, %d references)", name, fingerprint, counts[fingerprint]))

@@ -54,7 +54,7 @@ func (a *attempt) describeFiles() {
 // describe returns one of the collection's files.
 func (p *pool) describe(name string, model Model, size int64) File {
 	f := File{Name: p.name + "/" + name, Size: size}
-	m, _ := KnownModel(name)
+	m, _ := knownModel(name)
 	if name == p.fingerprint {
 		m, f.Referenced = model, p.accepted
 		f.Size = max(f.Size, p.file.size)

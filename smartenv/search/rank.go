@@ -22,9 +22,9 @@ type Kind string
 
 // The kinds of match.
 const (
-	NoteMatch        Kind = "note"
-	BlockMatch       Kind = "block"
-	FrontmatterMatch Kind = "frontmatter"
+	noteMatch        Kind = "note"
+	blockMatch       Kind = "block"
+	frontmatterMatch Kind = "frontmatter"
 )
 
 // frontmatterKey is the key the plugin gives to a note's frontmatter block.
@@ -163,15 +163,15 @@ func (b best) score() (float32, bool) {
 // winner returns the best score and its kind. Of equal scores the block wins,
 // because it can be quoted; then the note.
 func (b best) winner() (float32, Kind) {
-	score, kind := float32(math.Inf(-1)), NoteMatch
+	score, kind := float32(math.Inf(-1)), noteMatch
 	if b.blockRow >= 0 {
-		score, kind = b.block, BlockMatch
+		score, kind = b.block, blockMatch
 	}
 	if b.noteRow >= 0 && b.note > score {
-		score, kind = b.note, NoteMatch
+		score, kind = b.note, noteMatch
 	}
 	if b.frontRow >= 0 && b.front > score {
-		score, kind = b.front, FrontmatterMatch
+		score, kind = b.front, frontmatterMatch
 	}
 	return score, kind
 }
@@ -194,11 +194,11 @@ func newHit(s *smartenv.Snapshot, b best, r scoredSource, q Query) Hit {
 	score, kind := b.winner()
 	h := Hit{Path: s.Sources[r.source].Path, Score: score, Matched: kind}
 	switch kind {
-	case NoteMatch:
+	case noteMatch:
 		h.item = s.Notes.Items[b.noteRow]
-	case BlockMatch:
+	case blockMatch:
 		h.item = s.Blocks.Items[b.blockRow]
-	case FrontmatterMatch:
+	case frontmatterMatch:
 		h.item = s.Blocks.Items[b.frontRow]
 	}
 	h.Stale = h.item.Stale
@@ -219,8 +219,8 @@ func (a *Answer) count(s *smartenv.Snapshot, source int, q Query) {
 		a.SearchedNotes++
 	}
 	if q.Scope != Notes {
-		first, last := blocksOf(s, source)
-		a.SearchedBlocks += last - first
+		rows := s.Sources[source].BlockRows
+		a.SearchedBlocks += rows[1] - rows[0]
 	}
 }
 
@@ -238,13 +238,4 @@ func better(old *Scored, seen Scored) *Scored {
 		return old
 	}
 	return &seen
-}
-
-// blocksOf returns the half-open range of rows in s.Blocks that belong to one
-// source. Blocks are sorted by path, as sources are.
-func blocksOf(s *smartenv.Snapshot, source int) (first, last int) {
-	items := s.Blocks.Items
-	first = sort.Search(len(items), func(i int) bool { return items[i].Source >= source })
-	last = first + sort.Search(len(items)-first, func(i int) bool { return items[first+i].Source > source })
-	return first, last
 }

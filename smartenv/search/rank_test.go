@@ -40,6 +40,11 @@ func fixture(lines ...string) *smartenv.Snapshot {
 		var cosine float64
 		fmt.Sscan(value, &cosine)
 		if isBlock {
+			rows := &s.Sources[source].BlockRows
+			if rows[1] == 0 {
+				rows[0] = len(s.Blocks.Items)
+			}
+			rows[1] = len(s.Blocks.Items) + 1
 			s.Blocks.Items = append(s.Blocks.Items, smartenv.Item{Path: path, Key: "#" + sub, Start: 10*i + 1, End: 10*i + 5, Source: source})
 			s.Blocks.Vectors = append(s.Blocks.Vectors, vec(cosine)...)
 			continue
@@ -167,7 +172,7 @@ func TestRelated(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, h := range a.Hits {
-		if h.Path == "a/two.md" || h.Matched == FrontmatterMatch {
+		if h.Path == "a/two.md" || h.Matched == frontmatterMatch {
 			t.Errorf("Related has %s by %s", h.Path, h.Matched)
 		}
 	}

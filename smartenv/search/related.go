@@ -39,8 +39,8 @@ func Related(s *smartenv.Snapshot, path string, q Query) (Answer, error) {
 // frontmatter, or -1.
 func bestBlock(s *smartenv.Snapshot, source int, q []float32) int32 {
 	row, score := int32(-1), float32(0)
-	first, last := blocksOf(s, source)
-	for i := first; i < last; i++ {
+	rows := s.Sources[source].BlockRows
+	for i := rows[0]; i < rows[1]; i++ {
 		if s.Blocks.Items[i].Key == frontmatterKey {
 			continue
 		}
