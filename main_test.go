@@ -169,14 +169,14 @@ func TestDemoQuestions(t *testing.T) {
 	}
 	for _, line := range lines {
 		question, want, _ := strings.Cut(line, "\t")
-		got := runLine(map[string]string{}, "", "demo", "--json", question)
-		var answer struct{ Ranking tools.SearchOutput }
+		got := runLine(map[string]string{}, "", "search", "--json", "--vault", "testdata/demo/vault", "--limit", "3", "--min-score", "0", question)
+		var answer tools.SearchOutput
 		if err := json.Unmarshal([]byte(got.out), &answer); err != nil {
-			t.Fatalf("demo --json %q: %v\n%s%s", question, err, got.out, got.err)
+			t.Fatalf("search --json %q: %v\n%s%s", question, err, got.out, got.err)
 		}
-		found := slices.ContainsFunc(answer.Ranking.Results, func(r tools.Row) bool { return r.Path == want })
+		found := slices.ContainsFunc(answer.Results, func(r tools.Row) bool { return r.Path == want })
 		if !found {
-			t.Errorf("demo %q: %s is not among the first %d", question, want, len(answer.Ranking.Results))
+			t.Errorf("search %q: %s is not among the first %d", question, want, len(answer.Results))
 		}
 	}
 }
