@@ -227,3 +227,12 @@ func worst(got, want []float32) float64 {
 	}
 	return most
 }
+
+// skipShort leaves out a test of numbers that takes long and shares nothing
+// between goroutines; .ci/run runs the race detector with -short.
+func skipShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("numbers only")
+	}
+}

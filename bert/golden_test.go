@@ -147,6 +147,7 @@ func columns(x []float32, rows, stride, at, width int) []float32 {
 
 // The goldens on every level of this machine, for the small model.
 func TestEmbedGoldenOnEveryLevel(t *testing.T) {
+	skipShort(t)
 	f := fixtures[0]
 	list := f.goldens(t)
 	before := simd.Active()

@@ -79,6 +79,7 @@ var defects = []defect{
 // Each defect must move some golden vector further than the tolerance allows,
 // or the goldens would not notice it in the code either.
 func TestDefectsShow(t *testing.T) {
+	skipShort(t)
 	f := fixtures[0]
 	var list []golden
 	for i, g := range f.goldens(t) {

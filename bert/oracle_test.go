@@ -156,6 +156,7 @@ func unitMean(x []float64, H int) []float64 {
 // The model against exact arithmetic, on short texts of every class; and, to
 // see whose rounding a difference from the goldens is, onnxruntime too.
 func TestEmbedOracle(t *testing.T) {
+	skipShort(t)
 	for _, f := range fixtures[:2] {
 		t.Run(f.name, func(t *testing.T) {
 			c := f.checkpoint(t)
