@@ -115,7 +115,7 @@ func Status(out io.Writer, s tools.StatusOutput) {
 	fmt.Fprintf(out, "log         %d records in %d shards, %d tombstones, %d damaged lines\n", s.Records, len(s.Shards), s.Tombstones, s.Skipped.Count)
 	for _, collection := range slices.Sorted(maps.Keys(s.Refused)) {
 		for _, reason := range slices.Sorted(maps.Keys(s.Refused[collection])) {
-			fmt.Fprintf(out, "refused     %d references of %s: %s\n", s.Refused[collection][reason], collection, reason)
+			fmt.Fprintf(out, "refused     references of %s, %s: %d\n", collection, reason, s.Refused[collection][reason])
 		}
 	}
 	if s.Refusal != "" {
