@@ -280,7 +280,8 @@ func (a *app) report(out verification, asText func()) error {
 //go:embed all:testdata/demo/vault
 var demoVault embed.FS
 
-// demoQuestion shares no word with the note that answers it.
+// demoQuestion is what a person would ask whose boiler has lost pressure, which
+// the note that answers it is about.
 const demoQuestion = "why are my radiators cold"
 
 // demo does the whole job on the built-in vault: it answers a question and
