@@ -41,8 +41,12 @@ func (e *UnknownFolderError) Error() string {
 // depth levels (0 means all), with the searchable vectors below each.
 func Folders(s *smartenv.Snapshot, depth int) []Folder {
 	byPath := map[string]*Folder{}
-	visit := func(notePath string, add func(*Folder)) {
-		for _, dir := range parents(notePath) {
+	for i := range s.Sources {
+		source := &s.Sources[i]
+		if source.State == smartenv.Missing || source.State == smartenv.Excluded {
+			continue // its folders may not be named
+		}
+		for _, dir := range parents(source.Path) {
 			if depth > 0 && strings.Count(dir, "/") >= depth {
 				continue
 			}
@@ -51,19 +55,11 @@ func Folders(s *smartenv.Snapshot, depth int) []Folder {
 				f = &Folder{Path: dir}
 				byPath[dir] = f
 			}
-			add(f)
+			if source.Row >= 0 {
+				f.Notes++
+			}
+			f.Blocks += source.BlockRows[1] - source.BlockRows[0]
 		}
-	}
-	for _, source := range s.Sources {
-		if listed(source) {
-			visit(source.Path, func(*Folder) {})
-		}
-	}
-	for _, item := range s.Notes.Items {
-		visit(item.Path, func(f *Folder) { f.Notes++ })
-	}
-	for _, item := range s.Blocks.Items {
-		visit(item.Path, func(f *Folder) { f.Blocks++ })
 	}
 	folders := make([]Folder, 0, len(byPath))
 	for _, f := range byPath {
@@ -71,12 +67,6 @@ func Folders(s *smartenv.Snapshot, depth int) []Folder {
 	}
 	sort.Slice(folders, func(i, j int) bool { return folders[i].Path < folders[j].Path })
 	return folders
-}
-
-// listed says whether a note's folders may be named: it is neither gone nor
-// excluded.
-func listed(s smartenv.Source) bool {
-	return s.State != smartenv.Missing && s.State != smartenv.Excluded
 }
 
 // parents returns the folders above a note, outermost first: a/b/c.md gives
