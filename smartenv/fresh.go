@@ -88,7 +88,7 @@ func (f *freshness) compare(rec *record, info note.Info) (*comparison, error) {
 	c = &comparison{size: info.Size, modTime: info.ModTime, hash: rec.hash}
 	_, c.same = note.Match(raw, rec.hash)
 	if !c.same || rec.imported.hash != rec.hash {
-		c.blocks = compareBlocks(rec, note.Decode(raw))
+		c.blocks = compareBlocks(rec, raw)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -138,19 +138,16 @@ func (f *freshness) staleBlock(rec *record, b *block, state State) bool {
 
 // compareBlocks hashes every block's lines in the note's present text, in each of
 // the forms the plugin may have read.
-func compareBlocks(rec *record, text string) map[blockText]bool {
+func compareBlocks(rec *record, raw string) map[blockText]bool {
 	blocks := make(map[blockText]bool, len(rec.blocks))
 	for i := range rec.blocks {
 		blocks[rec.blocks[i].text()] = false
 	}
-	lf := strings.ReplaceAll(text, "\r\n", "\n")
-	for _, form := range []string{text, strings.ReplaceAll(lf, "\n", "\r\n"), lf} {
-		for _, form := range []string{form, strings.TrimPrefix(form, "\ufeff")} {
-			body := newLineIndex(note.Body(rec.path, form))
-			for b, same := range blocks {
-				if !same {
-					blocks[b] = note.Hash(body.lines(b.start, b.end)) == b.hash
-				}
+	for text := range note.Variants(raw) {
+		body := newLineIndex(note.Body(rec.path, text))
+		for b, same := range blocks {
+			if !same {
+				blocks[b] = note.Hash(body.lines(b.start, b.end)) == b.hash
 			}
 		}
 	}

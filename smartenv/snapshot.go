@@ -82,6 +82,10 @@ type Item struct {
 	Source     int    // the note's index in Snapshot.Sources
 }
 
+// Comparable says whether Hash can be compared with a text. Hashes that plugin
+// versions before May 2025 stored cannot.
+func (i Item) Comparable() bool { return !isLegacyHash(i.Hash) }
+
 // A Collection holds the rankable vectors of notes or of blocks.
 type Collection struct {
 	Dims    int

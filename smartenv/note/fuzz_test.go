@@ -46,7 +46,7 @@ func FuzzParse(f *testing.F) {
 			if b.Start < 1 || b.End > lines || b.End < b.Start && b.End != 0 {
 				t.Errorf("%+v lies outside of %d lines", b, lines)
 			}
-			if b.End == 0 && (b.Key != frontmatterKey || !parsed.Reimport) {
+			if b.End == 0 && (b.Key != FrontmatterKey || !parsed.Reimport) {
 				t.Errorf("%+v is open", b)
 			}
 			if b.Key[0] != '#' || seen[b.Key] {

@@ -19,11 +19,13 @@ type Rules struct {
 	ExcludedHeadings []string // smart_sources.excluded_headings
 }
 
+// FrontmatterKey is the key of the block that a note's frontmatter is.
+const FrontmatterKey = "#---frontmatter---"
+
 const (
 	defaultMaxTokens = 500
 	charsPerToken    = 3.7
 	maxImportBytes   = 300_000 // the plugin parses no larger note
-	frontmatterKey   = "#---frontmatter---"
 	rootKey          = "#"
 )
 
@@ -177,11 +179,11 @@ func (p *parser) rule(ln int) bool {
 	switch {
 	case p.front == frontNone && ln == 1:
 		p.front = frontOpen
-		p.open(frontmatterKey, ln)
+		p.open(FrontmatterKey, ln)
 		return true
 	case p.front == frontOpen:
 		p.front = frontClosed
-		p.end(frontmatterKey, ln)
+		p.end(FrontmatterKey, ln)
 		return true
 	}
 	return false

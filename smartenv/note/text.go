@@ -104,6 +104,19 @@ func Match(raw, hash string) (text string, ok bool) {
 	return Decode(raw), false
 }
 
+// In looks for the block in a file's bytes: the text at its lines, in the
+// variant in which that text has the block's hash. It is false when other text
+// stands there now. path is the note's.
+func (b Block) In(path, raw string) (text string, ok bool) {
+	for variant := range Variants(raw) {
+		text, ok := BlockText(Body(path, variant), b.Start, b.End)
+		if ok && Hash(text) == b.Hash {
+			return text, true
+		}
+	}
+	return "", false
+}
+
 // Len16 returns the length of s in UTF-16 units, the plugin's measure of text.
 func Len16(s string) int {
 	n := 0

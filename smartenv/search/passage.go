@@ -79,7 +79,7 @@ func newReading(path, raw string) *reading {
 // holds says whether the text embedded for item is still in the note, at any
 // place for a block.
 func (r *reading) holds(item smartenv.Item) bool {
-	if len(item.Hash) == sha256Hex {
+	if !item.Comparable() {
 		return !item.Stale
 	}
 	if item.Key == "" {
@@ -93,18 +93,10 @@ func (r *reading) holds(item smartenv.Item) bool {
 	return ok && r.at(b.Start, b.End, item.Hash)
 }
 
-// sha256Hex is the length of the hashes in records older than May 2025, whose
-// freshness cannot be told.
-const sha256Hex = 64
-
 // at says whether lines start to end have the hash in some form of the text.
 func (r *reading) at(start, end int, hash string) bool {
-	for text := range note.Variants(r.raw) {
-		if block, ok := note.BlockText(note.Body(r.path, text), start, end); ok && note.Hash(block) == hash {
-			return true
-		}
-	}
-	return false
+	_, ok := note.Block{Start: start, End: end, Hash: hash}.In(r.path, r.raw)
+	return ok
 }
 
 // locate finds the lines to quote for item, or says why there are none.
@@ -143,7 +135,7 @@ func (r *reading) parse() {
 func (r *reading) beginning() (start, end int, missing string) {
 	lines := strings.Split(r.text, "\n")
 	skip := 0
-	if b, ok := r.find(frontmatterKey); ok && b.End > 0 {
+	if b, ok := r.find(note.FrontmatterKey); ok && b.End > 0 {
 		skip = b.End
 	}
 	for i := skip; i < len(lines); i++ {

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"smart-connections-mcp/smartenv"
+	"smart-connections-mcp/smartenv/note"
 )
 
 // Scope names the pools that are ranked.
@@ -26,9 +27,6 @@ const (
 	blockMatch       Kind = "block"
 	frontmatterMatch Kind = "frontmatter"
 )
-
-// frontmatterKey is the key the plugin gives to a note's frontmatter block.
-const frontmatterKey = "#---frontmatter---"
 
 // Query is one question to the ranking.
 type Query struct {
@@ -143,7 +141,7 @@ func collect(s *smartenv.Snapshot, q Query) []best {
 	for row, item := range s.Blocks.Items {
 		b := &all[item.Source]
 		switch {
-		case item.Key != frontmatterKey:
+		case item.Key != note.FrontmatterKey:
 			if b.blockRow < 0 || scores[row] > b.block {
 				b.blockRow, b.block = int32(row), scores[row]
 			}

@@ -5,6 +5,7 @@ import (
 
 	"smart-connections-mcp/simd"
 	"smart-connections-mcp/smartenv"
+	"smart-connections-mcp/smartenv/note"
 )
 
 // NoVectorError says why a note cannot be compared with others.
@@ -41,7 +42,7 @@ func bestBlock(s *smartenv.Snapshot, source int, q []float32) int32 {
 	row, score := int32(-1), float32(0)
 	rows := s.Sources[source].BlockRows
 	for i := rows[0]; i < rows[1]; i++ {
-		if s.Blocks.Items[i].Key == frontmatterKey {
+		if s.Blocks.Items[i].Key == note.FrontmatterKey {
 			continue
 		}
 		if dot := simd.Dot(s.Blocks.Row(i), q); row < 0 || dot > score {

@@ -22,11 +22,6 @@ func Input(v *note.Vault, item smartenv.Item, rules note.Rules) (string, bool, e
 		text, ok := note.Match(raw, item.Hash)
 		return note.NoteInput(item.Path, text, rules), ok, nil
 	}
-	for text := range note.Variants(raw) {
-		block, ok := note.BlockText(note.Body(item.Path, text), item.Start, item.End)
-		if ok && note.Hash(block) == item.Hash {
-			return note.BlockInput(item.Path, item.Key, block), true, nil
-		}
-	}
-	return "", false, nil
+	text, ok := note.Block{Start: item.Start, End: item.End, Hash: item.Hash}.In(item.Path, raw)
+	return note.BlockInput(item.Path, item.Key, text), ok, nil
 }
