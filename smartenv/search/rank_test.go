@@ -216,7 +216,7 @@ func TestResolveFolders(t *testing.T) {
 }
 
 func TestFolders(t *testing.T) {
-	s := fixture(garden...)
+	s := fixture(append([]string{"ab/without vector.md"}, garden...)...)
 	want := []Folder{{"a", 3, 5}, {"a/sub", 1, 2}, {"ab", 1, 0}}
 	if got := Folders(s, 0); !slices.Equal(got, want) {
 		t.Errorf("Folders(all) = %v, want %v", got, want)
