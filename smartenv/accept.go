@@ -11,6 +11,7 @@ type acceptor struct {
 	accepted    int
 	maxRow      int64 // greatest row a reference under the fingerprint names; -1 = none
 	closed      bool  // the model is refused: no item has a row
+	lenient     bool  // an item without any hash may have a row
 }
 
 func newAcceptor(fingerprint string, file *multifile) *acceptor {
@@ -44,7 +45,7 @@ func (a *acceptor) check(refs []reference, hash string) (int64, Reason) {
 		switch {
 		case ref.file != a.fingerprint:
 			return -1, reasonWrongFile
-		case ref.readHash == "" || ref.readHash != hash:
+		case ref.readHash != hash || hash == "" && !a.lenient:
 			return -1, reasonOutdated
 		case ref.row < 0:
 			return -1, reasonBadRow

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// An attempt reads the index once. Its steps are in the order of format section
-// 12: the log, then the vectors (which the plugin writes first), then a look
-// whether all of it still fits together.
+// An attempt reads the index once. For a packed index its steps are in the order
+// of format section 12: the log, then the vectors (which the plugin writes first),
+// then a look whether all of it still fits together. In an inline index each
+// file stands for itself, so the look is part of reading it.
 type attempt struct {
 	*loader
 	force bool // go on although the plugin seems to renumber rows
@@ -16,6 +17,9 @@ type attempt struct {
 	files      listing
 	settings   config
 	incomplete string // what could not be read of the settings
+	configured Model
+	counts     lineCounts
+	table      *inlineTable // of an inline index
 	scan       *scan
 	refs       found
 	pools      []*pool // notes, blocks
@@ -32,7 +36,7 @@ func (a *attempt) run(ctx context.Context) error {
 }
 
 func (a *attempt) steps() []func(context.Context) error {
-	return []func(context.Context) error{a.list, a.configure, a.readLog, a.scanNotes, a.readVectors, a.verify, a.describe}
+	return []func(context.Context) error{a.list, a.configure, a.readRecords, a.scanNotes, a.readVectors, a.verify, a.describe}
 }
 
 // list finds the index's files and remembers what stood there before anything was
@@ -57,47 +61,69 @@ func (a *attempt) configure(ctx context.Context) (err error) {
 		Settings:   a.settings.settings,
 		LoadedAt:   time.Now(),
 	}
+	if a.files.isInline {
+		a.snap.Generation = "inline"
+	}
 	return err
 }
 
-// readLog brings the replay up to date.
-func (a *attempt) readLog(ctx context.Context) (err error) {
-	a.replay, err = a.replay.update(ctx, a.dir, a.files.shards)
+// readRecords brings the records up to date.
+func (a *attempt) readRecords(ctx context.Context) (err error) {
+	if a.files.isInline {
+		return a.readInline(ctx)
+	}
+	if a.replay, err = a.replay.update(ctx, a.dir, a.files.shards); err == nil {
+		a.records, a.counts = a.replay.records, a.replay.counts
+	}
 	return err
 }
 
 // scanNotes looks at the notes on disk.
 func (a *attempt) scanNotes(ctx context.Context) (err error) {
 	a.excluded = excluder(a.settings.settings.exclusions)
-	a.scan, err = scanNotes(ctx, a.fresh, a.replay.records, a.excluded)
+	a.scan, err = scanNotes(ctx, a.fresh, a.records, a.excluded)
 	return err
 }
 
 // readVectors chooses the model and fills the snapshot's collections.
-func (a *attempt) readVectors(ctx context.Context) error {
-	a.refs = countReferences(a.replay.records, a.files.multifiles)
-	ch := chooseModel(a.snap.Configured, a.refs, a.model)
-	if ch.model.Dims == 0 && ch.refusal == nil {
-		ch.model.Dims = deriveDims(a.replay.records, ch.fingerprint, a.files.infos)
-		if ch.model.Dims == 0 && a.refs.readable[ch.fingerprint] > 0 {
-			ch.refusal = refusal(fmt.Sprintf("the vault's model %s has no number of dimensions in its settings, and its vector files do not tell: choose the model again in the plugin's settings", ch.model.Name))
-		}
+func (a *attempt) readVectors(ctx context.Context) (err error) {
+	open := a.openPacked
+	if a.files.isInline {
+		open = a.openInline
+	}
+	ch, err := open()
+	if err != nil {
+		return err
 	}
 	a.snap.Model, a.snap.Fingerprint, a.snap.Refusal = ch.model, ch.fingerprint, ch.refusal
 	a.snap.warn(ch.warning)
 	if ch.refusal != nil {
 		a.snap.warn(ch.refusal.Error())
 	}
+	for _, p := range a.pools {
+		p.closed = ch.refusal != nil
+	}
+	return a.snap.assemble(ctx, a.scan, a.fresh, a.pools[0], a.pools[1])
+}
+
+// openPacked chooses among the models of the multifiles and opens the pools.
+func (a *attempt) openPacked() (choice, error) {
+	a.refs = countReferences(a.records, a.files.multifiles)
+	ch := chooseModel(a.snap.Configured, a.refs, a.model, knownModel)
+	if ch.model.Dims == 0 && ch.refusal == nil {
+		ch.model.Dims = deriveDims(a.records, ch.fingerprint, a.files.infos)
+		if ch.model.Dims == 0 && a.refs.readable[ch.fingerprint] > 0 {
+			ch.refusal = refusal(fmt.Sprintf("the vault's model %s has no number of dimensions in its settings, and its vector files do not tell: choose the model again in the plugin's settings", ch.model.Name))
+		}
+	}
 	for _, collection := range []string{sourcesCollection, blocksCollection} {
 		file, err := openMultifile(a.dir, collection, ch.fingerprint, max(1, ch.model.Dims), a.files.infos)
 		if err != nil {
-			return err
+			return ch, err
 		}
-		p := newPool(collection, ch.fingerprint, file)
-		p.closed = ch.refusal != nil
-		a.pools = append(a.pools, p)
+		a.pools = append(a.pools, newPool(collection, ch.fingerprint, file, file.read))
 	}
-	return a.snap.assemble(ctx, a.scan, a.fresh, a.pools[0], a.pools[1])
+	return ch, nil
 }
 
 // verify checks that the vectors that were read are those the log points to: every
@@ -108,6 +134,9 @@ func (a *attempt) readVectors(ctx context.Context) error {
 // before it deletes the vector files, and a new file may look like the old one
 // that grew.
 func (a *attempt) verify(ctx context.Context) error {
+	if a.files.isInline {
+		return nil
+	}
 	for _, p := range a.pools {
 		if err := p.file.verify(); err != nil {
 			return err
@@ -146,5 +175,8 @@ func (a *attempt) describe(context.Context) error {
 	a.snap.warnNotes(a.scan)
 	a.snap.warn(a.incomplete)
 	a.scanned(a.scan)
+	if a.table != nil {
+		a.table.adopt(a.pools, &a.snap.Notes, &a.snap.Blocks)
+	}
 	return nil
 }

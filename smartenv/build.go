@@ -16,14 +16,23 @@ type candidate struct {
 type pool struct {
 	*acceptor
 	name       string // collection
+	read       readRows
+	rounded    bool    // vectors were rounded on their way to the disk
+	kept       []int64 // row of each item of the collection
 	candidates []candidate
 	bad        map[Reason]int
 	scaled     int
 	dropped    map[Item]Reason // quarantined items
 }
 
-func newPool(name, fingerprint string, file *multifile) *pool {
-	return &pool{name: name, acceptor: newAcceptor(fingerprint, file), bad: map[Reason]int{}, dropped: map[Item]Reason{}}
+// readRows copies rows of vectors: row rows[i] to dst[i*dims:(i+1)*dims].
+type readRows func(ctx context.Context, dst []float32, rows []int64, dims int) error
+
+func newPool(name, fingerprint string, file *multifile, read readRows) *pool {
+	return &pool{
+		name: name, acceptor: newAcceptor(fingerprint, file), read: read,
+		bad: map[Reason]int{}, dropped: map[Item]Reason{},
+	}
 }
 
 // load reads the candidates' rows and returns the collection of those that have
@@ -35,13 +44,17 @@ func (p *pool) load(ctx context.Context, dims int) (Collection, error) {
 		rows[i] = p.candidates[i].row
 	}
 	c.Vectors = make([]float32, len(rows)*dims)
-	if err := p.file.read(ctx, c.Vectors, rows, dims); err != nil {
+	if err := p.read(ctx, c.Vectors, rows, dims); err != nil {
 		return c, err
+	}
+	tolerance := unitTolerance
+	if p.rounded {
+		tolerance = unitRounding
 	}
 	for i := range p.candidates {
 		item := p.candidates[i].item
 		row := c.Vectors[i*dims : (i+1)*dims]
-		scaled, bad := repair(row)
+		scaled, bad := repair(row, tolerance)
 		if bad != "" {
 			p.bad[bad]++
 			p.dropped[item] = bad
@@ -52,6 +65,7 @@ func (p *pool) load(ctx context.Context, dims int) (Collection, error) {
 		}
 		copy(c.Vectors[len(c.Items)*dims:], row)
 		c.Items = append(c.Items, item)
+		p.kept = append(p.kept, rows[i])
 	}
 	c.Vectors = c.Vectors[:len(c.Items)*dims]
 	return c, nil

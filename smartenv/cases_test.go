@@ -28,8 +28,8 @@ type caseExpectation struct {
 
 func TestCases(t *testing.T) {
 	dirs, err := filepath.Glob(filepath.Join("..", "testdata", "cases", "*", "vault"))
-	if err != nil || len(dirs) != 19 {
-		t.Fatalf("%d cases, %v; want 19", len(dirs), err)
+	if err != nil || len(dirs) != 23 {
+		t.Fatalf("%d cases, %v; want 23", len(dirs), err)
 	}
 	for _, dir := range dirs {
 		name := filepath.Base(filepath.Dir(dir))

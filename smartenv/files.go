@@ -34,16 +34,14 @@ var (
 
 // A GenerationError says that the vault holds no index this program reads.
 type GenerationError struct {
-	// Generation is what is there instead: "none", "inline" (the folder multi/
-	// of plugin versions before 4.7), "ancient" (.smart-connections, 2.0 and
-	// older), or "uncommitted" (a migration to the packed form that has not ended).
+	// Generation is what is there instead: "none", "ancient" (.smart-connections,
+	// 2.0 and older), or "uncommitted" (a migration to the packed form that has
+	// not ended).
 	Generation string
 }
 
 func (e *GenerationError) Error() string {
 	switch e.Generation {
-	case "inline":
-		return "the vault's Smart Connections index is of the older inline kind (.smart-env/multi): update the plugin to 4.7 or later and open the vault once in Obsidian"
 	case "ancient":
 		return "the vault's index (.smart-connections) was written by a Smart Connections version that is too old: update the plugin to 4.7 or later and let it index the vault"
 	case "uncommitted":
@@ -65,6 +63,9 @@ type listing struct {
 	ignored    []string            // other files, as "smart_sources/NAME"
 	rewriting  []string            // *.optimize.tmp: the plugin renumbers rows just now
 	infos      fileInfos           // of shards, multifiles and settings
+	isInline   bool                // the index is of the generation before the packed one: multi/
+	inline     []inlineStat        // its files then
+	took       time.Duration       // to list these
 }
 
 // fileInfos tells what stood in the index's folder, by path below it, with "/".
@@ -83,13 +84,26 @@ func (f fileInfos) add(dir, name string) {
 // same says whether nothing changed between two listings: the same names, and the
 // same files with the same sizes and times.
 func (l *listing) same(other *listing) bool {
-	return slices.Equal(l.ignored, other.ignored) && maps.EqualFunc(l.infos, other.infos, func(a, b fs.FileInfo) bool {
+	return slices.Equal(l.ignored, other.ignored) && slices.EqualFunc(l.inline, other.inline, inlineStat.same) && maps.EqualFunc(l.infos, other.infos, func(a, b fs.FileInfo) bool {
 		return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 	})
 }
 
-// list finds the index's files below dir, examined one by one. The error is a *GenerationError when there is no packed index.
+// list finds the index's files below dir, examined one by one. The error is a
+// *GenerationError when there is no index.
 func list(dir string) (listing, error) {
+	l, err := listFew(dir)
+	if l.isInline {
+		start := time.Now()
+		l.inline = inlineStats(dir)
+		l.took = time.Since(start)
+	}
+	return l, err
+}
+
+// listFew is list without the files of multi/, of which there is one for each
+// note.
+func listFew(dir string) (listing, error) {
 	l := listing{multifiles: map[string][]string{}, infos: fileInfos{}}
 	for _, collection := range []string{sourcesCollection, blocksCollection} {
 		entries, err := os.ReadDir(filepath.Join(dir, collection))
@@ -125,16 +139,18 @@ func (l *listing) add(dir, collection, name string) {
 	l.ignored = append(l.ignored, collection+"/"+name)
 }
 
-// generation returns nil when the files are a packed index: shard 0 is its
-// commit mark, and multi/ beside it is a leftover (format section 1).
+// generation returns nil when the files are an index. Shard 0 is the commit mark
+// of a packed one, and multi/ beside it is a leftover; without any shard, multi/
+// is the index (format section 1).
 func (l *listing) generation(dir string) error {
 	switch {
 	case len(l.shards) > 0 && l.shards[0].number == 0:
 		return nil
 	case len(l.shards) > 0:
 		return &GenerationError{Generation: "uncommitted"}
-	case len(inlineFiles(dir)) > 0:
-		return &GenerationError{Generation: "inline"}
+	}
+	if l.isInline = hasInline(dir); l.isInline {
+		return nil
 	}
 	if _, err := os.Stat(filepath.Join(filepath.Dir(dir), ".smart-connections")); err == nil {
 		return &GenerationError{Generation: "ancient"}
@@ -150,22 +166,13 @@ func (l *listing) swapping() bool {
 	})
 }
 
-// inlineFiles lists the files of multi/, the index of plugin versions before 4.7.
-func inlineFiles(dir string) []fs.DirEntry {
-	entries, err := os.ReadDir(filepath.Join(dir, inlineFolder))
-	if err != nil {
-		return nil
-	}
-	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !strings.HasSuffix(e.Name(), ".ajson") })
-}
-
 // newestInline returns when the newest file of multi/ was written, or the zero
 // time when there is none. A migration leaves thousands of files there, so this
 // is for a load, not for every look at the files.
 func newestInline(dir string) (newest time.Time) {
-	for _, entry := range inlineFiles(dir) {
-		if info, err := entry.Info(); err == nil && info.ModTime().After(newest) {
-			newest = info.ModTime()
+	for _, stat := range inlineStats(dir) {
+		if stat.modTime.After(newest) {
+			newest = stat.modTime
 		}
 	}
 	return newest

@@ -126,7 +126,7 @@ func (b *block) text() blockText { return blockText{b.start, b.end, b.hash} }
 // staleBlock says whether the block's text is no longer at its lines. It must be
 // called after note() for the same record, with the state that returned.
 func (f *freshness) staleBlock(rec *record, b *block, state State) bool {
-	if state != Fresh && state != Stale || isLegacyHash(b.hash) {
+	if state != Fresh && state != Stale || b.hash == "" || isLegacyHash(b.hash) {
 		return false
 	}
 	c := f.last(rec.path)

@@ -3,20 +3,24 @@ package smartenv
 // A Glance is what names and sizes of the index's files tell at once, whatever
 // the size of the vault.
 type Glance struct {
-	Model         Model // the model the plugin is set to
-	Notes, Blocks int64 // rows of its multifiles; a little more than can be ranked
+	Generation    string // as Snapshot.Generation
+	Model         Model  // the model the plugin is set to
+	Notes, Blocks int64  // rows of its multifiles; a little more than can be ranked. 0 in an inline index, which has none
 }
 
 // Glance looks at the index without reading its log or vectors. It needs a
 // millisecond or so, and may be called at any time. The error is that of
 // Snapshot when there is no index to read.
 func (x *Index) Glance() (Glance, error) {
-	files, err := list(x.loader.dir)
+	files, err := listFew(x.loader.dir)
 	if err != nil {
 		return Glance{}, err
 	}
 	settings, _ := readConfig(x.loader.dir)
-	g := Glance{Model: settings.model}
+	if files.isInline {
+		return Glance{Generation: "inline", Model: settings.inlineModel()}, nil
+	}
+	g := Glance{Generation: "packed", Model: settings.model}
 	rows := func(collection string) int64 {
 		info, ok := files.infos[collection+"/"+g.Model.Fingerprint()]
 		if !ok || g.Model.Dims == 0 {

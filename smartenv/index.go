@@ -12,7 +12,7 @@ import (
 // Options change how an Index reads. The zero value is right for most.
 type Options struct {
 	Model   string        // the model key that must be the vault's (SMART_EMBED_MODEL); "" = the vault's own
-	Recheck time.Duration // how old a look at the files may be; 0 = 2 s
+	Recheck time.Duration // how old a look at the files may be, unless they are so many that looking takes long; 0 = 2 s
 	Log     *slog.Logger  // nil = none
 }
 
@@ -58,12 +58,12 @@ func Open(v *note.Vault, o Options) *Index {
 // whether the files changed and read what did; calls meanwhile get the snapshot
 // before. When a reload cannot succeed the snapshot before is returned, with
 // Behind set. An error means that there is nothing to answer with: a
-// *GenerationError when the vault has no packed index, the context's error when
-// it ended.
+// *GenerationError when the vault has no index that is read here, the context's
+// error when it ended.
 func (x *Index) Snapshot(ctx context.Context) (*Snapshot, error) {
 	asked := time.Now()
 	cur := x.current.Load()
-	if cur != nil && time.Since(cur.checked) < x.recheck {
+	if cur != nil && x.recent(cur) {
 		return cur.snap, nil
 	}
 	if cur != nil {
@@ -80,13 +80,22 @@ func (x *Index) Snapshot(ctx context.Context) (*Snapshot, error) {
 		}
 	}
 	defer func() { <-x.turn }()
-	if cur = x.current.Load(); cur != nil && time.Since(cur.checked) < x.recheck {
+	if cur = x.current.Load(); cur != nil && x.recent(cur) {
 		return cur.snap, nil
 	}
 	if cur == nil && x.failure.err != nil && x.failure.at.After(asked) {
 		return nil, x.failure.err // of the load this call has waited for
 	}
 	return x.refresh(ctx, cur)
+}
+
+// lookShare bounds the share of the time that goes into looking whether the files
+// changed: in an inline index there is one for each note.
+const lookShare = 20
+
+// recent says whether the files were looked at a moment ago.
+func (x *Index) recent(s *state) bool {
+	return time.Since(s.checked) < max(x.recheck, lookShare*s.files.took)
 }
 
 // refresh loads the index unless its files are those of cur, the state before.

@@ -19,7 +19,9 @@ type loader struct {
 	model string // Options.Model
 
 	replay  *replay
-	config  *config // last complete one
+	inline  inlineStore
+	records map[string]*record // live ones, by path, of the last attempt
+	config  *config            // last complete one
 	fresh   *freshness
 	retries int
 	busy    time.Time // since when the plugin seems to renumber rows; zero = it does not
@@ -146,7 +148,7 @@ func (l *loader) notesMoved(ctx context.Context) (bool, error) {
 	if l.lastScan == nil || time.Now().Before(l.rescanAt) {
 		return false, nil
 	}
-	sc, err := scanNotes(ctx, l.fresh, l.replay.records, l.excluded)
+	sc, err := scanNotes(ctx, l.fresh, l.records, l.excluded)
 	if err != nil {
 		return false, err
 	}

@@ -21,6 +21,7 @@ var errBadLine = errors.New("not a record of the form \"key\": value,")
 type entry struct {
 	collection, key string
 	value           []byte // a JSON object; nil for a tombstone
+	old             bool   // the collection was given by a class name of 2024
 }
 
 // parseLine reads one line of the plugin's log: a JSON string, a colon, a JSON

@@ -13,10 +13,14 @@ import (
 	"smart-connections-mcp/smartenv/note"
 )
 
-// unitTolerance is how far a row's length may be from 1 before it is scaled.
-// The plugin's own unit vectors, also those rounded to eight decimals on the
-// way, are within 1e-6.
-const unitTolerance = 1e-5
+// unitTolerance is how far a row's length may be from 1 before it counts as
+// none of unit length. The plugin's own unit vectors, also those rounded to
+// eight decimals on the way, are within 1e-6. unitRounding is how far it is when
+// each value was rounded to a float32.
+const (
+	unitTolerance = 1e-5
+	unitRounding  = 3e-8
+)
 
 // chunkBytes is about how much of a multifile is in memory at once.
 const chunkBytes = 1 << 20
@@ -127,9 +131,10 @@ func decodeRow(dst []float32, row []byte) {
 	}
 }
 
-// repair makes a row a unit vector. bad is "" for a usable row, else the reason
-// why it has no direction.
-func repair(row []float32) (scaled bool, bad Reason) {
+// repair makes a row a unit vector, unless its length is within tolerance of 1.
+// scaled says that it was none. bad is "" for a usable row, else the reason why
+// it has no direction.
+func repair(row []float32, tolerance float64) (scaled bool, bad Reason) {
 	var sum float64
 	for _, v := range row {
 		sum += float64(v) * float64(v)
@@ -142,13 +147,13 @@ func repair(row []float32) (scaled bool, bad Reason) {
 		return false, badInf
 	case norm < 1e-8: // the plugin's own bound
 		return false, badZero
-	case math.Abs(norm-1) <= unitTolerance:
+	case math.Abs(norm-1) <= tolerance:
 		return false, ""
 	}
 	for i, v := range row {
 		row[i] = float32(float64(v) / norm)
 	}
-	return true, ""
+	return math.Abs(norm-1) > unitTolerance, ""
 }
 
 // deriveDims finds a row's length from the size of the model's files and the

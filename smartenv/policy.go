@@ -50,20 +50,21 @@ func countReferences(records map[string]*record, multifiles map[string][]string)
 // chooseModel decides whose vectors are ranked: the configured model's when
 // there are any that can be read, else those of the one known model that has
 // some, with a warning, else none (format section 3.2). wanted is the model the
-// user insists on, "" for the vault's own.
-func chooseModel(configured Model, f found, wanted string) choice {
+// user insists on, "" for the vault's own; known tells what model a fingerprint
+// stands for.
+func chooseModel(configured Model, f found, wanted string, known func(fingerprint string) (Model, bool)) choice {
 	want := configured.Fingerprint()
 	c := choice{model: configured, fingerprint: want}
 	if len(f.readable) > 0 && f.readable[want] == 0 {
-		known := knownAmong(f.readable)
-		if len(known) != 1 {
+		others := knownAmong(f.readable, known)
+		if len(others) != 1 {
 			c.refusal = refusal(fmt.Sprintf("the vault is configured for the embedding model %s, but its vectors belong to %s: "+
 				"open the vault in Obsidian and let Smart Connections embed it again, or set the plugin back to the model of the vectors",
-				configured, describe(f.readable)))
+				configured, describe(f.readable, known)))
 			return c
 		}
-		c.fingerprint = known[0]
-		c.model, _ = knownModel(c.fingerprint)
+		c.fingerprint = others[0]
+		c.model, _ = known(c.fingerprint)
 		c.warning = fmt.Sprintf("the vault is configured for the embedding model %s, but only vectors of %s can be read; these are used: "+
 			"let Smart Connections finish embedding, or set the plugin back to %s", configured, c.model, c.model.Name)
 	}
@@ -74,21 +75,21 @@ func chooseModel(configured Model, f found, wanted string) choice {
 	return c
 }
 
-func knownAmong(fingerprints map[string]int) (known []string) {
+func knownAmong(fingerprints map[string]int, known func(string) (Model, bool)) (some []string) {
 	for fingerprint := range fingerprints {
-		if _, ok := knownModel(fingerprint); ok {
-			known = append(known, fingerprint)
+		if _, ok := known(fingerprint); ok {
+			some = append(some, fingerprint)
 		}
 	}
-	return known
+	return some
 }
 
 // describe lists fingerprints with their models' names and reference counts.
-func describe(counts map[string]int) string {
+func describe(counts map[string]int, known func(string) (Model, bool)) string {
 	var parts []string
 	for _, fingerprint := range slices.Sorted(maps.Keys(counts)) {
 		name := "an unknown model"
-		if m, ok := knownModel(fingerprint); ok {
+		if m, ok := known(fingerprint); ok {
 			name = m.Name
 		}
 		parts = append(parts, fmt.Sprintf("%s (%s, %d references)", name, fingerprint, counts[fingerprint]))

@@ -36,7 +36,7 @@ func TestChooseModel(t *testing.T) {
 		{name: "wanted differs", configured: defaultModel(), readable: map[string]int{bge: 1}, wanted: "Xenova/multilingual-e5-small", fingerprint: bge,
 			refusal: []string{"Xenova/multilingual-e5-small", "TaylorAI/bge-micro-v2 (mf_ccarbz)", "unset SMART_EMBED_MODEL"}},
 	} {
-		got := chooseModel(c.configured, found{readable: c.readable, lost: c.lost}, c.wanted)
+		got := chooseModel(c.configured, found{readable: c.readable, lost: c.lost}, c.wanted, knownModel)
 		if got.fingerprint != c.fingerprint || got.model.Fingerprint() != c.fingerprint {
 			t.Errorf("%s: chose %s (%+v), want %s", c.name, got.fingerprint, got.model, c.fingerprint)
 		}

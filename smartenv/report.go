@@ -34,10 +34,15 @@ func count(n int, noun string) string {
 // describeFiles fills in the status of the files and of the log.
 func (a *attempt) describeFiles() {
 	st := &a.snap.Status
-	counts := a.replay.counts
+	counts := a.counts
 	st.Records, st.Tombstones = counts.records, counts.tombstones
 	st.SkippedLines, st.SkippedFirst = counts.skipped, slices.Clone(counts.examples)
-	st.IgnoredFiles, st.LegacyNewest, st.Retries = a.files.ignored, newestInline(a.dir), a.retries
+	st.IgnoredFiles, st.Retries = a.files.ignored, a.retries
+	if a.files.isInline {
+		a.describeInline()
+		return
+	}
+	st.LegacyNewest = newestInline(a.dir)
 	for i := range a.replay.shards {
 		sh := &a.replay.shards[i]
 		st.Shards = append(st.Shards, File{Name: sh.name, Size: sh.info.Size()})
@@ -68,6 +73,9 @@ func (p *pool) describe(name string, model Model, size int64) File {
 // warnFiles warns of what is odd about the set of files and the log's lines.
 func (a *attempt) warnFiles() {
 	snap, files := a.snap, &a.files
+	if a.files.isInline {
+		a.warnInline()
+	}
 	if len(files.rewriting) > 0 {
 		snap.warn("the plugin's Optimize has left " + files.rewriting[0] + " behind, so vectors and notes may be mixed up: " +
 			"wait until it has ended, and if it has not in a minute, re-index in the plugin's settings")
@@ -81,7 +89,7 @@ func (a *attempt) warnFiles() {
 			"notes they were about may be out of date until the plugin saves them again", first[0])
 	}
 	var conflicts []string
-	for _, name := range files.ignored {
+	for _, name := range snap.Status.IgnoredFiles {
 		if !isLeftover(name) {
 			conflicts = append(conflicts, strconv.Quote(name))
 		}

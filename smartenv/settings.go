@@ -1,6 +1,7 @@
 package smartenv
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ type Settings struct {
 	ExcludedHeadings []string // headings whose only effect is that blank lines leave the note's embed input
 
 	modelKey   string   // embedding_models.default_model_key
+	olderModel Model    // smart_sources.embed_model: provider and name only; see config.inlineModel
 	exclusions []string // globs of paths the plugin leaves out
 }
 
@@ -91,6 +93,8 @@ func (r *settingsReader) sourceSetting(name []byte) {
 	switch string(name) {
 	case "min_chars":
 		readCount(r.scanner, &r.NoteMinBytes)
+	case "embed_model":
+		r.olderModel = readOlderModel(r.scanner)
 	case "excluded_headings":
 		r.ExcludedHeadings = readList(r.scanner)
 	case "file_exclusions":
@@ -162,6 +166,34 @@ func readList(s *scanner) []string {
 		add(entry)
 	}
 	return list
+}
+
+// readOlderModel reads {"adapter": A, A: {"model_key": K}} as versions from the end
+// of 2024 on have it, or {"model_key": K} of those before. A is the provider.
+func readOlderModel(s *scanner) (m Model) {
+	var direct string
+	byAdapter := map[string]string{}
+	s.members(func(name []byte) {
+		switch {
+		case string(name) == "adapter":
+			m.Provider = s.str()
+		case string(name) == "model_key":
+			direct = s.str()
+		case s.peek() == '{':
+			adapter := string(name)
+			s.members(func(name []byte) {
+				if string(name) == "model_key" {
+					byAdapter[adapter] = s.str()
+					return
+				}
+				s.skip()
+			})
+		default:
+			s.skip()
+		}
+	})
+	m.Name = cmp.Or(byAdapter[m.Provider], direct)
+	return m
 }
 
 // A modelRecord is one line of embedding_models.ajson, reduced to the model's
@@ -287,8 +319,21 @@ func readShared(path string) ([]byte, error) {
 
 // A config is what the two settings files say.
 type config struct {
-	settings Settings
-	model    Model
+	settings   Settings
+	model      Model
+	hasRecords bool // there are model records
+}
+
+// inlineModel is the model that an inline index is configured for (format section
+// 3.1): that of the model records, as in a packed one, or, before there were any,
+// that of smart_sources.embed_model. All models were used plainly then, so it has
+// no Space.
+func (c config) inlineModel() Model {
+	if c.hasRecords || c.settings.modelKey != "" {
+		return inlineModel(c.model.Provider, c.model.Name, c.model.Dims)
+	}
+	m := c.settings.olderModel
+	return inlineModel(m.Provider, cmp.Or(m.Name, defaultModel().Name), 0)
 }
 
 // readConfig reads smart_env.json and the model records below dir. A file that
@@ -314,6 +359,6 @@ func readConfig(dir string) (c config, incomplete string) {
 	case !complete && models[c.settings.modelKey] == (modelRecord{}):
 		incomplete = "embedding_models.ajson: damaged line, and no record of the configured model"
 	}
-	c.model = configuredModel(c.settings.modelKey, models)
+	c.model, c.hasRecords = configuredModel(c.settings.modelKey, models), len(models) > 0
 	return c, incomplete
 }

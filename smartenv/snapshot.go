@@ -12,7 +12,7 @@ import (
 // It is immutable: it may be shared by any number of goroutines, and nothing in
 // it may be changed.
 type Snapshot struct {
-	Generation  string // "packed"
+	Generation  string // "packed" (plugin 4.7 and later) or "inline" (2.1 to 4.5, .smart-env/multi)
 	Model       Model  // the model whose vectors are ranked
 	Fingerprint string // its fingerprint, which is also its multifiles' name
 	Configured  Model  // the model the plugin is set to; usually the same
@@ -83,8 +83,8 @@ type Item struct {
 }
 
 // Comparable says whether Hash can be compared with a text. Hashes that plugin
-// versions before May 2025 stored cannot.
-func (i Item) Comparable() bool { return !isLegacyHash(i.Hash) }
+// versions before May 2025 stored cannot, and some of their records have none.
+func (i Item) Comparable() bool { return i.Hash != "" && !isLegacyHash(i.Hash) }
 
 // A Collection holds the rankable vectors of notes or of blocks.
 type Collection struct {

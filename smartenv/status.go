@@ -5,7 +5,9 @@ import "time"
 // Status counts what the loader met, for people who ask whether they can rely on
 // the answers.
 type Status struct {
-	Shards       []File    // the log, in the order of replay
+	Shards       []File    // the log, in the order of replay; of an inline index "multi", the sum of its files
+	InlineFiles  int       // files of an inline index
+	Ghosts       int       // block records of an inline index that no note lists
 	Multifiles   []File    // every vector file, also of other models
 	IgnoredFiles []string  // files that are none of the index's, as conflict copies
 	LegacyNewest time.Time // newest file of a multi/ folder left by a migration; zero when there is none

@@ -17,6 +17,9 @@ type vaultExpectation struct {
 		Tombstones int   `json:"tombstone_records"`
 		Live       int   `json:"live_sources"`
 		Bytes      int64 `json:"ajson_bytes"`
+		Files      int   `json:"files"` // of an inline index
+		Ghosts     int   `json:"block_records_no_longer_in_source.blocks (ghosts)"`
+		Orphans    int   `json:"block_records_of_dead_sources (orphans)"`
 	}
 	Refs       map[string]int
 	Sources    map[string]int
@@ -42,7 +45,7 @@ func expectedNeighbours(t *testing.T, path, member string) map[string][][2]any {
 	return neighbours
 }
 
-var realVaults = []string{"dataeng-en-tiny", "control-pt-crlf", "datasci-es", "spec-pt-emoji", "ml-en-mit-packed-derived"}
+var realVaults = []string{"dataeng-en-tiny", "control-pt-crlf", "datasci-es", "spec-pt-emoji", "ml-en-mit-packed-derived", "ml-en-mit-inline"}
 
 func TestRealVaults(t *testing.T) {
 	for _, name := range realVaults {
@@ -59,7 +62,7 @@ func TestRealVaults(t *testing.T) {
 				t.Errorf("refusal %v, want none", snap.Refusal)
 			}
 			checkCounts(t, snap, &want)
-			checkBlocks(t, snap, x.loader.replay.records, dir, want.Blocks)
+			checkBlocks(t, snap, x.loader.records, dir, want.Blocks)
 			checkNeighbours(t, &snap.Notes, expectedNeighbours(t, dir+".expected.json", relatedMember), 5)
 			checkNeighbours(t, &snap.Blocks, expectedNeighbours(t, dir+".expected.json", neighboursMember), 3)
 		})
@@ -82,6 +85,10 @@ func checkCounts(t *testing.T, snap *Snapshot, want *vaultExpectation) {
 			t.Errorf("rows of %s = %d, want %d", name, rows[name], n)
 		}
 	}
+	if snap.Generation == "inline" { // counted without bytes and references
+		want.Counts.Bytes = bytes
+		want.Refs = map[string]int{"smart_sources:resolvable refs": want.Sources["with vector"], "smart_blocks:resolvable refs": want.Blocks["with vector"]}
+	}
 	fresh := 0
 	for i := range snap.Sources {
 		if src := &snap.Sources[i]; src.Row >= 0 && src.State == Fresh {
@@ -97,6 +104,8 @@ func checkCounts(t *testing.T, snap *Snapshot, want *vaultExpectation) {
 		{"live notes", st.Notes.Live, want.Counts.Live},
 		{"log bytes", int(bytes), int(want.Counts.Bytes)},
 		{"skipped lines", st.SkippedLines, 0},
+		{"files", st.InlineFiles, want.Counts.Files},
+		{"block records without a place", st.Ghosts, want.Counts.Ghosts + want.Counts.Orphans},
 		{"note references", st.Notes.Referenced, want.Refs["smart_sources:resolvable refs"]},
 		{"notes with vector", st.Notes.Referenced, want.Sources["with vector"]},
 		{"notes without vector", st.Notes.Live - st.Notes.Referenced, want.Sources["no vector"]},

@@ -37,6 +37,9 @@ func (s *Server) glance() string {
 	if err != nil {
 		return "At present search_notes and related_notes are refused: " + s.scrubError(err).Error()
 	}
+	if g.Generation == "inline" {
+		return fmt.Sprintf("When this session began: an index of the older inline kind, with vectors of the model %s; index_status says how many notes and sections are searchable.", g.Model.Name)
+	}
 	return fmt.Sprintf("When this session began: about %d notes and %d sections with vectors of the model %s; index_status says how many are searchable.", g.Notes, g.Blocks, g.Model.Name)
 }
 
