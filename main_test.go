@@ -298,8 +298,9 @@ var allowed = map[string]string{
 	"simd":             "cpuid",
 	"simd/gen":         "",
 	"bert":             "simd tensor model wordpiece norm",
-	"weights":          "bert weights/builtin tensor sys",
+	"weights":          "bert weights/builtin weights/values tensor sys",
 	"weights/builtin":  "",
+	"weights/values":   "",
 	"weights/embedder": "bert smartenv weights",
 	"smartenv":         "simd smartenv/note sys",
 	"smartenv/note":    "norm cases uniseg sys", // uniseg: excerpts end between characters as people see them

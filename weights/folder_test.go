@@ -14,6 +14,7 @@ import (
 
 	"smart-connections-mcp/bert"
 	"smart-connections-mcp/weights/builtin"
+	"smart-connections-mcp/weights/values"
 )
 
 const (
@@ -110,12 +111,12 @@ func TestBuiltinIsNotCopied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	values := make([]float32, 12000*128)
-	if err := readValues(f, values, "F16", make([]byte, decodeChunk)); err != nil {
+	into := make([]float32, 12000*128)
+	if err := values.F16.Read(f, into, make([]byte, values.Chunk)); err != nil {
 		t.Fatal(err)
 	}
 	runtime.ReadMemStats(&after)
-	got, needed := int(after.TotalAlloc-before.TotalAlloc), 4*len(values)
+	got, needed := int(after.TotalAlloc-before.TotalAlloc), 4*len(into)
 	if got > needed+1<<20 {
 		t.Errorf("decoding %v of %d entries allocated %d bytes, want about %d", want, len(entries), got, needed)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"gorgonia.org/tensor"
+
+	"smart-connections-mcp/weights/values"
 )
 
 // readParams reads the parameters that want names, with their shapes, from a
@@ -26,7 +28,7 @@ func readParams(r io.Reader, size int64, want map[string][]int) (map[string]*ten
 		return nil, err
 	}
 	params := make(map[string]*tensor.Dense, len(want))
-	buf := make([]byte, decodeChunk)
+	buf := make([]byte, values.Chunk)
 	for i, e := range entries {
 		if names[i] == "" {
 			if _, err := io.CopyN(io.Discard, r, e.end-e.begin); err != nil {
@@ -35,11 +37,15 @@ func readParams(r io.Reader, size int64, want map[string][]int) (map[string]*ten
 			continue
 		}
 		shape := want[names[i]]
-		values := make([]float32, tensor.Shape(shape).TotalSize())
-		if err := readValues(r, values, e.dtype, buf); err != nil {
+		v := make([]float32, tensor.Shape(shape).TotalSize())
+		err := values.Type(e.dtype).Read(r, v, buf)
+		if err == nil {
+			err = values.Finite(v)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("tensor %q: %w", e.name, err)
 		}
-		params[names[i]] = tensor.New(tensor.WithShape(shape...), tensor.WithBacking(values))
+		params[names[i]] = tensor.New(tensor.WithShape(shape...), tensor.WithBacking(v))
 	}
 	return params, nil
 }
@@ -63,7 +69,7 @@ func assign(entries []entry, want map[string][]int) ([]string, error) {
 		if other, twice := from[name]; twice {
 			return nil, fmt.Errorf("tensors %q and %q are the same parameter", other, e.name)
 		}
-		if decoders[e.dtype] == nil {
+		if values.Type(e.dtype).Width() == 0 {
 			return nil, fmt.Errorf("tensor %q: values are %s, want F32, F16 or BF16: use an unquantised export of the model", e.name, e.dtype)
 		}
 		if !sameShape(e.shape, shape) {

@@ -1,4 +1,6 @@
-package weights
+// Package values widens the numbers of weight files to float32: F32, F16 and
+// BF16, little-endian.
+package values
 
 import (
 	"encoding/binary"
@@ -7,43 +9,69 @@ import (
 	"math"
 )
 
-// decodeChunk is how many bytes of values are read at a time: small enough for
+// Chunk is how many bytes of values are best read at a time: small enough for
 // the first cache level, large enough that calls do not count.
-const decodeChunk = 32 << 10
+const Chunk = 32 << 10
 
-// decoder widens little-endian values in src to float32, len(dst) of them.
-type decoder func(dst []float32, src []byte)
+// A Type is a number format, named as safetensors names it. The zero Type is
+// none.
+type Type string
 
-// decoders are the value types that a parameter may have.
-var decoders = map[string]decoder{"F32": decodeF32, "F16": decodeF16, "BF16": decodeBF16}
+// The types that a parameter may have.
+const (
+	F32  Type = "F32"
+	F16  Type = "F16"
+	BF16 Type = "BF16"
+)
 
-// readValues fills dst with values of the given dtype from r. buf is scratch of
-// decodeChunk bytes. A value that is not finite is refused: it would turn every
-// embedding into NaN without a word.
-func readValues(r io.Reader, dst []float32, dtype string, buf []byte) error {
-	decode, width := decoders[dtype], int(dtypeSize[dtype])
+// Width is the size of a value in bytes, 0 for a type that is not read.
+func (t Type) Width() int {
+	switch t {
+	case F32:
+		return 4
+	case F16, BF16:
+		return 2
+	}
+	return 0
+}
+
+// Decode widens the values of type t in src, len(dst) of them.
+func (t Type) Decode(dst []float32, src []byte) {
+	switch t {
+	case F32:
+		decodeF32(dst, src)
+	case F16:
+		decodeF16(dst, src)
+	case BF16:
+		decodeBF16(dst, src)
+	default:
+		panic(fmt.Sprintf("values: type %q is not read", string(t)))
+	}
+}
+
+// Read fills dst with values of type t from r. buf is scratch of Chunk bytes.
+func (t Type) Read(r io.Reader, dst []float32, buf []byte) error {
+	width := t.Width()
 	for done := 0; done < len(dst); {
 		n := min(len(dst)-done, len(buf)/width)
 		if _, err := io.ReadFull(r, buf[:n*width]); err != nil {
 			return err
 		}
-		part := dst[done : done+n]
-		decode(part, buf[:n*width])
-		if i := notFinite(part); i >= 0 {
-			return fmt.Errorf("value %d is %v", done+i, part[i])
-		}
+		t.Decode(dst[done:done+n], buf[:n*width])
 		done += n
 	}
 	return nil
 }
 
-func notFinite(v []float32) int {
+// Finite refuses a value that is NaN or infinite: in a parameter, it would turn
+// every embedding into NaN without a word.
+func Finite(v []float32) error {
 	for i, x := range v {
 		if x-x != 0 {
-			return i
+			return fmt.Errorf("value %d is %v", i, x)
 		}
 	}
-	return -1
+	return nil
 }
 
 func decodeF32(dst []float32, src []byte) {

@@ -1,10 +1,12 @@
-package weights
+package values
 
 import (
 	"bytes"
 	"encoding/binary"
 	"io"
 	"math"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -48,11 +50,11 @@ func TestEverySixteenBitValue(t *testing.T) {
 		binary.LittleEndian.PutUint16(all[2*i:], uint16(i))
 	}
 	for _, c := range []struct {
-		dtype string
+		dtype Type
 		value func(int) float64
-	}{{"F16", half}, {"BF16", bfloat}} {
+	}{{F16, half}, {BF16, bfloat}} {
 		got := make([]float32, 1<<16)
-		decoders[c.dtype](got, all)
+		c.dtype.Decode(got, all)
 		for i, x := range got {
 			want := c.value(i)
 			same := float64(x) == want && math.Signbit(float64(x)) == math.Signbit(want)
@@ -63,19 +65,19 @@ func TestEverySixteenBitValue(t *testing.T) {
 	}
 }
 
-func TestReadValues(t *testing.T) {
+func TestRead(t *testing.T) {
 	// More than two chunks, and not a whole number of them.
-	want := make([]float32, 2*decodeChunk/4+3)
+	want := make([]float32, 2*Chunk/4+3)
 	for i := range want {
 		want[i] = float32(i) - 0.5
 	}
 	var b bytes.Buffer
 	binary.Write(&b, binary.LittleEndian, want)
 	data := b.Bytes()
-	buf := make([]byte, decodeChunk)
+	buf := make([]byte, Chunk)
 
 	got := make([]float32, len(want))
-	if err := readValues(bytes.NewReader(data), got, "F32", buf); err != nil {
+	if err := F32.Read(bytes.NewReader(data), got, buf); err != nil {
 		t.Fatal(err)
 	}
 	for i := range want {
@@ -83,25 +85,38 @@ func TestReadValues(t *testing.T) {
 			t.Fatalf("value %d = %v, want %v", i, got[i], want[i])
 		}
 	}
-	if err := readValues(bytes.NewReader(data[:len(data)-1]), got, "F32", buf); err != io.ErrUnexpectedEOF {
-		t.Errorf("readValues(file cut short) = %v, want %v", err, io.ErrUnexpectedEOF)
+	if err := F32.Read(bytes.NewReader(data[:len(data)-1]), got, buf); err != io.ErrUnexpectedEOF {
+		t.Errorf("Read(file cut short) = %v, want %v", err, io.ErrUnexpectedEOF)
 	}
-	for _, x := range []float32{float32(math.NaN()), float32(math.Inf(-1))} {
+	for _, x := range []float32{float32(math.NaN()), float32(math.Inf(-1)), float32(math.Inf(1))} {
+		if err := Finite(got); err != nil {
+			t.Errorf("Finite = %v for finite values", err)
+		}
 		at := len(want) - 2
-		binary.LittleEndian.PutUint32(data[4*at:], math.Float32bits(x))
-		if err := readValues(bytes.NewReader(data), got, "F32", buf); err == nil {
-			t.Errorf("readValues with %v at %d: no error", x, at)
+		got[at] = x
+		if err := Finite(got); err == nil || !strings.Contains(err.Error(), strconv.Itoa(at)) {
+			t.Errorf("Finite with %v at %d = %v, want the place named", x, at, err)
+		}
+		got[at] = 0
+	}
+}
+
+// A width of 0 is how a type that is not read is told.
+func TestWidth(t *testing.T) {
+	for dtype, want := range map[Type]int{F32: 4, F16: 2, BF16: 2, "F64": 0, "I8": 0, "": 0} {
+		if got := dtype.Width(); got != want {
+			t.Errorf("%q.Width() = %d, want %d", dtype, got, want)
 		}
 	}
 }
 
 func BenchmarkDecode(b *testing.B) {
-	dst, src := make([]float32, 8<<10), make([]byte, decodeChunk)
-	for dtype, decode := range decoders {
-		b.Run("dtype="+dtype, func(b *testing.B) {
-			b.SetBytes(int64(len(dst)) * int64(dtypeSize[dtype]))
+	dst, src := make([]float32, 8<<10), make([]byte, Chunk)
+	for _, dtype := range []Type{F32, F16, BF16} {
+		b.Run("dtype="+string(dtype), func(b *testing.B) {
+			b.SetBytes(int64(len(dst) * dtype.Width()))
 			for b.Loop() {
-				decode(dst, src)
+				dtype.Decode(dst, src)
 			}
 		})
 	}
