@@ -3,6 +3,7 @@ package smartenv
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -75,5 +76,41 @@ func BenchmarkNearest(b *testing.B) {
 				c.Nearest(c.Row(7), k, nil)
 			}
 		})
+	}
+}
+
+// BenchmarkInlineFirstLoad loads an inline index with real lengths: a vector of
+// 384 values is about four kilobytes of text.
+func BenchmarkInlineFirstLoad(b *testing.B) {
+	v := newInlineVault(b)
+	rng := rand.New(rand.NewPCG(1, 2))
+	vec := func() string {
+		text := make([]string, 384)
+		for i := range text {
+			text[i] = strconv.FormatFloat(rng.NormFloat64()/20, 'f', 8, 64)
+		}
+		return "[" + strings.Join(text, ",") + "]"
+	}
+	size := 0
+	for i := range 300 {
+		path := fmt.Sprintf("n%d.md", i)
+		v.write(path, "text")
+		var lines []string
+		for j := range 11 {
+			key := "smart_sources:" + path
+			if j > 0 {
+				key = fmt.Sprintf("smart_blocks:%s#%d", path, j)
+			}
+			lines = append(lines, fmt.Sprintf(`%q: {"last_read":{"hash":"h"},"embeddings":{"TaylorAI/bge-micro-v2":{"vec":%s,"last_embed":{"hash":"h"}}}},`, key, vec()))
+			size += len(lines[j])
+		}
+		v.multi(inlineName(path), lines...)
+	}
+	b.SetBytes(int64(size))
+	for b.Loop() {
+		snap, err := openIndex(b, v.dir, Options{}).Snapshot(b.Context())
+		if err != nil || len(snap.Blocks.Items) != 3000 {
+			b.Fatal(err, len(snap.Blocks.Items))
+		}
 	}
 }

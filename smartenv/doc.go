@@ -19,6 +19,11 @@
 // smart_sources/mf_* for notes and smart_blocks/mf_* for blocks, is bare float32
 // rows; its name is the fingerprint of the model that made them.
 //
+// Versions 2.1 to 4.5 of the plugin kept an inline index instead: multi/ has one
+// file for each note, with the note's record, a record for each block, and the
+// vectors in them as decimal numbers. It is read when there is no packed one, and
+// becomes the same Snapshot.
+//
 // # What is kept
 //
 // A vector belongs to an item only by the plugin's own rule (see acceptor): a
@@ -41,12 +46,15 @@
 // disk; it is part of every reload, and otherwise happens every ten seconds at
 // most, less often in a vault where it takes long. In between a note may change
 // unnoticed, so whoever shows its text compares it anew. A log that only grew is
-// replayed from where it ended.
+// replayed from where it ended. The files of an inline index are rewritten in
+// place; each stands for itself, so only those that changed are read, and one that
+// looks unfinished is read again.
 //
 // The files, from the bottom up: json.go and log.go read a line, record.go and
 // reference.go what it says, replay.go the log; settings.go, exclude.go and
 // model.go the configuration, policy.go the choice of model; multifile.go and
-// accept.go vectors; fresh.go and scan.go the notes; attempt.go and build.go make
+// accept.go vectors; inline_text.go to inline_build.go and inline.go the inline
+// index, which becomes records of the same kind; fresh.go and scan.go the notes; attempt.go and build.go make
 // the Snapshot of snapshot.go, status.go and report.go describe it, load.go repeats
 // attempts, and index.go keeps the Snapshot current.
 package smartenv

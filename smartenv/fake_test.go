@@ -170,7 +170,7 @@ func (v *fakeVault) addNote(path, text string, axis int) {
 
 func (v *fakeVault) remove(name string) {
 	v.t.Helper()
-	if err := os.Remove(v.path(name)); err != nil {
+	if err := os.RemoveAll(v.path(name)); err != nil {
 		v.t.Fatal(err)
 	}
 }

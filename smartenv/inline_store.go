@@ -2,6 +2,8 @@ package smartenv
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -53,6 +55,9 @@ func (st *inlineStore) update(ctx context.Context, dir string, stats []inlineSta
 		name := stats[i].name
 		switch {
 		case o.err != nil:
+			if where, ok := errors.AsType[*fs.PathError](o.err); ok {
+				o.err = where.Err // the rest of the path is nobody's business
+			}
 			st.unreadable = append(st.unreadable, name+": "+o.err.Error())
 			st.unsettled = append(st.unsettled, name)
 			o.file = st.files[name]

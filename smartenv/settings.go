@@ -192,7 +192,12 @@ func readOlderModel(s *scanner) (m Model) {
 			s.skip()
 		}
 	})
-	m.Name = cmp.Or(byAdapter[m.Provider], direct)
+	if m.Name = byAdapter[m.Provider]; m.Name == "" {
+		m.Name = direct
+		if known := inlineModel("", direct, 0); known.Provider != "" {
+			m.Provider = known.Provider // the name is older than the adapter
+		}
+	}
 	return m
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // A note or folder that may not be read is never taken for deleted: its vectors
@@ -43,4 +44,42 @@ func TestUnreadableNotes(t *testing.T) {
 	if n := &snap.Status.Notes; n.Unreadable != 2 || n.Missing != 0 || n.Unlisted != 1 || !hasWarning(snap, "cannot be read") {
 		t.Errorf("counts %+v, warnings %q", *n, snap.Warnings)
 	}
+}
+
+// A file of an inline index that may not be read costs its own notes only, and
+// these only until it can be read.
+func TestUnreadableInlineFile(t *testing.T) {
+	v := newInlineVault(t)
+	v.addInline("a.md", "text", 1)
+	v.addInline("b.md", "text", 2)
+	file := v.path(".smart-env/multi/b_md.ajson")
+	for _, dir := range []string{filepath.Dir(v.dir), v.dir} {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(file, 0); err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() == 0 {
+		if err := syscall.Seteuid(65534); err != nil {
+			t.Skip(err)
+		}
+		defer syscall.Seteuid(0)
+	}
+	x := openIndex(t, v.dir, Options{Recheck: time.Nanosecond})
+	snap, err := x.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if checkAxesOf(t, "unreadable", snap, "a.md:1"); !hasWarning(snap, "b_md.ajson") {
+		t.Errorf("warnings %q, want the file's name", snap.Warnings)
+	}
+	syscall.Seteuid(0)
+	os.Chmod(file, 0o644)
+	x.current.Load().files.took = 0
+	if snap, err = x.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	checkAxesOf(t, "readable again", snap, "a.md:1 b.md:2")
 }
