@@ -80,15 +80,15 @@ func cachedSums(dir string) (map[string]string, error) {
 	}
 	sums := map[string]string{}
 	for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
-		if sum, name, found := strings.Cut(lines.Text(), "  "); found && isHex(sum, 64) && filepath.IsLocal(name) {
+		if sum, name, found := strings.Cut(lines.Text(), "  "); found && isHex(sum, 64) && filepath.IsLocal(filepath.FromSlash(name)) {
 			sums[name] = sum
 		}
 	}
-	if sums[configFile] == "" || sums[weightsFile] == "" {
+	if sums[configFile] == "" || sums[weightsFile] == "" && sums[onnxFile] == "" {
 		return nil, errNotCached
 	}
 	for name := range sums {
-		if _, err := os.Stat(filepath.Join(dir, name)); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); errors.Is(err, fs.ErrNotExist) {
 			return nil, errNotCached
 		}
 	}

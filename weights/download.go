@@ -16,6 +16,10 @@ const (
 	maxFails    = 4   // attempts in a row that bring no byte
 	maxAttempts = 100 // attempts in all, for a server that sends a byte at a time
 	maxRestarts = 2   // times that the content may change under a download
+
+	// A connection must bring so many bytes in the time that it may be silent,
+	// or the file's end: a drip would keep a download alive for years.
+	dripBytes = 16 << 10
 )
 
 // download fetches one file of a hub into the cache: resumed where an earlier
@@ -45,7 +49,7 @@ func (d *download) run(ctx context.Context, shared bool) (sum string, err error)
 	}
 	defer func() {
 		var mismatch *mismatchError
-		if errors.As(err, &mismatch) || diskFull(err) {
+		if errors.As(err, &mismatch) || diskFull(err) || errors.Is(err, errNoFile) {
 			d.part.remove()
 		} else if err != nil {
 			d.part.leave()
@@ -69,7 +73,7 @@ func (d *download) run(ctx context.Context, shared bool) (sum string, err error)
 	if err != nil {
 		return "", err
 	}
-	if err := d.part.publish(filepath.Join(d.dir, d.name)); err != nil {
+	if err := d.part.publish(filepath.Join(d.dir, filepath.FromSlash(d.name))); err != nil {
 		return "", &diskError{err}
 	}
 	return sum, nil
@@ -97,7 +101,7 @@ func (d *download) complete(ctx context.Context) error {
 		if !d.worthwhile(err) {
 			return err
 		}
-		if d.part.have > before {
+		if got := d.part.have - before; got >= dripBytes || got > 0 && !errors.Is(err, errStalled) {
 			fails = 0
 		}
 		if fails++; fails > maxFails {
@@ -190,7 +194,7 @@ func (d *download) plausible(a answer) error {
 	return nil
 }
 
-// receive copies the body to the part. alive is called for whatever comes.
+// receive copies the body to the part. alive is called when enough has come.
 func (d *download) receive(a answer, alive func()) error {
 	size := d.part.of.Size
 	limit := d.limit
@@ -199,10 +203,14 @@ func (d *download) receive(a answer, alive func()) error {
 	}
 	defer func() { d.show.end(d.part.have, size) }()
 	buf := make([]byte, 128<<10)
+	drip := 0 // bytes since alive was called
 	for {
 		n, err := a.Body.Read(buf)
 		if n > 0 {
-			alive()
+			if drip += n; drip >= dripBytes {
+				drip = 0
+				alive()
+			}
 			d.got = true
 			if d.part.have == 0 && looksLikePage(buf[:n]) {
 				return &pageError{}

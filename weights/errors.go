@@ -44,8 +44,8 @@ type retryError struct{ err error }
 func (e *retryError) Error() string { return e.err.Error() }
 func (e *retryError) Unwrap() error { return e.err }
 
-// errStalled ends an attempt during which nothing came.
-var errStalled = errors.New("the server sends nothing any more")
+// errStalled ends an attempt during which nothing came, or next to nothing.
+var errStalled = errors.New("the server sends nothing any more, or only a drip")
 
 // statusError turns an answer without the file into an error.
 func (d *download) statusError(a answer) error {
@@ -84,8 +84,8 @@ func (f *fetcher) explain(name string, err error) error {
 	case errors.As(err, &page):
 		return fmt.Errorf("%s: %w (a login page of the network, or HF_ENDPOINT is no hub): open %s in a browser, or %s", name, err, f.hub.base.Redacted(), wayOut)
 	case errors.Is(err, errNoFile) && name == weightsFile:
-		return fmt.Errorf("%s has no %s at revision %s (%w; many models are there for other programs only, as ONNX): "+
-			"take a copy that has one, and %s", f.hub.model, weightsFile, f.hub.revision, err, wayOut)
+		return fmt.Errorf("%s has neither %s nor %s at revision %s (%w): take a copy that has one, and %s",
+			f.hub.model, weightsFile, onnxFile, f.hub.revision, err, wayOut)
 	case errors.Is(err, errNoFile):
 		return fmt.Errorf("%s has no %s at revision %s (%w): check the name, or %s", f.hub.model, name, f.hub.revision, err, wayOut)
 	}

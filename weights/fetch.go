@@ -13,11 +13,7 @@ import (
 // fetch brings a model from the hub into its folder in the cache. It may take
 // minutes; a later call goes on where this one was interrupted.
 func (s Source) fetch(ctx context.Context, model, dir string) error {
-	pins := s.pins
-	if pins == nil {
-		pins = knownPins()
-	}
-	pin := pins[model]
+	pin := s.pin(model)
 	h, err := newHub(s.Endpoint, s.Client, model, pin.revision)
 	if err != nil {
 		return err
@@ -45,8 +41,8 @@ func (s Source) fetch(ctx context.Context, model, dir string) error {
 	if !f.shared {
 		// Leftovers of an interrupted fetch; the record first, or it would
 		// speak of files that are not the recorded ones.
-		for _, name := range []string{sumsFile, configFile, tokenizerFile, vocabFile, tokenizerConfigFile, weightsFile} {
-			os.Remove(filepath.Join(dir, name))
+		for _, name := range []string{sumsFile, configFile, tokenizerFile, vocabFile, tokenizerConfigFile, weightsFile, onnxFile} {
+			os.Remove(filepath.Join(dir, filepath.FromSlash(name)))
 		}
 	}
 	return f.all(ctx)
@@ -84,7 +80,7 @@ func (f *fetcher) all(ctx context.Context) error {
 	if _, err := have.vocabulary(); err != nil {
 		return err
 	}
-	if err := f.file(ctx, weightsFile); err != nil {
+	if err := f.weights(ctx); err != nil {
 		return err
 	}
 	origin := fmt.Sprintf("%s at %s from %s", f.hub.model, f.hub.revision, f.hub.base.Redacted())
@@ -114,17 +110,44 @@ func (f *fetcher) tokenizer(ctx context.Context) error {
 	return nil
 }
 
+// weights fetches model.safetensors or, where there is none, onnx/model.onnx.
+func (f *fetcher) weights(ctx context.Context) error {
+	err := f.file(ctx, weightsFile)
+	if err == nil {
+		f.forget(onnxFile) // an earlier fetch may have begun with it
+		return nil
+	}
+	if !errors.Is(err, errNoFile) {
+		return err
+	}
+	f.source.log().Info("no safetensors there, trying ONNX", "model", f.hub.model)
+	onnxErr := f.file(ctx, onnxFile)
+	if !errors.Is(onnxErr, errNoFile) {
+		return onnxErr
+	}
+	if f.hub.has(ctx, quantisedFile) {
+		return fmt.Errorf("%s has its weights only quantised (%s) at revision %s, and no %s or %s: quantised weights give other vectors; "+
+			"take a copy with one of these, and %s", f.hub.model, quantisedFile, f.hub.revision, weightsFile, onnxFile, wayOut)
+	}
+	return err
+}
+
+// forget deletes what an interrupted download of a file left.
+func (f *fetcher) forget(name string) {
+	path := filepath.Join(f.dir, filepath.FromSlash(name))
+	os.Remove(path + partSuffix)
+	os.Remove(path + partSuffix + stateSuffix)
+	os.Remove(filepath.Dir(path)) // the sub-folder, when it is empty now
+}
+
 // file fetches one file. Once an answer told the commit, all further files are
 // asked from it, so that a push in between cannot mix two states of a model.
 func (f *fetcher) file(ctx context.Context, name string) error {
 	d := &download{
 		hub: f.hub, dir: f.dir, name: name,
-		limit:  maxText,
+		limit:  sizeLimit(name),
 		limits: f.source.limits.orDefault(),
 		show:   &progress{w: f.source.Progress, what: f.hub.model + " " + name},
-	}
-	if name == weightsFile {
-		d.limit = maxWeights
 	}
 	if sum := f.pin.sha256[name]; sum != "" {
 		d.pinned = digest{kindSHA256, sum}

@@ -17,13 +17,13 @@ import (
 	"smart-connections-mcp/weights/builtin"
 )
 
-// The files of a model folder, under the names that the hub gives them.
+// The files of a model folder beside its weights, under the names that the hub
+// gives them.
 const (
 	configFile          = "config.json"
 	tokenizerFile       = "tokenizer.json"
 	vocabFile           = "vocab.txt"
 	tokenizerConfigFile = "tokenizer_config.json"
-	weightsFile         = "model.safetensors"
 )
 
 // Largest sizes that are read: far above any encoder's, far below a disk's.
@@ -32,11 +32,12 @@ const (
 	maxWeights = 8 << 30
 )
 
-const wantedFiles = "config.json, tokenizer.json (or vocab.txt) and model.safetensors"
+const wantedFiles = "config.json, tokenizer.json (or vocab.txt) and model.safetensors (or onnx/model.onnx)"
 
 // Folder loads a model from a folder that holds config.json, tokenizer.json or
-// vocab.txt (with tokenizer_config.json, if there is one), and
-// model.safetensors in F32, F16 or BF16. The checkpoint's name is the folder's.
+// vocab.txt (with tokenizer_config.json, if there is one), and weights in F32,
+// F16 or BF16: model.safetensors or, without that, onnx/model.onnx or
+// model.onnx. The checkpoint's name is the folder's.
 // Truncation and padding that a tokenizer.json asks for are ignored, as the
 // plugin's library does. An error names the file and what is wrong with it; for
 // a file that is not there, it tells what is.
@@ -142,25 +143,29 @@ func (f folder) read(name string) ([]byte, error) {
 // params reads the weights. The digest is taken on the way, so that the file is
 // read once; when it is wrong, whatever else was found is its consequence.
 func (f folder) params(shapes map[string][]int) (map[string]*tensor.Dense, error) {
-	file, size, err := f.open(weightsFile, maxWeights)
+	name := f.weightsName()
+	file, size, err := f.open(name, sizeLimit(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, f.noWeights(err)
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
 	if f.sums == nil {
-		params, err := readParams(file, size, shapes)
-		return params, named(weightsFile, err)
+		params, err := readWeights(name, file, size, shapes)
+		return params, named(name, err)
 	}
 	hash := sha256.New()
 	all := io.TeeReader(file, hash)
-	params, err := readParams(all, size, shapes)
+	params, err := readWeights(name, all, size, shapes)
 	if _, err := io.Copy(io.Discard, all); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", weightsFile, bare(err))
+		return nil, fmt.Errorf("reading %s: %w", name, bare(err))
 	}
-	if err := f.compare(weightsFile, hash.Sum(nil)); err != nil {
+	if err := f.compare(name, hash.Sum(nil)); err != nil {
 		return nil, err
 	}
-	return params, named(weightsFile, err)
+	return params, named(name, err)
 }
 
 // open opens a regular file of at most limit bytes. It looks before it opens,

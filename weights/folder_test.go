@@ -184,7 +184,10 @@ func TestFolderErrors(t *testing.T) {
 	}{
 		{"no config", map[string]string{configFile: ""}, []string{"no config.json", `"model.safetensors", "tokenizer.json"`}},
 		{"no tokenizer", map[string]string{tokenizerFile: ""}, []string{"no tokenizer.json", `"config.json", "model.safetensors"`, "vocab.txt"}},
-		{"only ONNX", map[string]string{weightsFile: "", "onnx/model.onnx": "x"}, []string{"no model.safetensors", `"config.json", "onnx/", "tokenizer.json"`}},
+		{"no weights", map[string]string{weightsFile: ""}, []string{"no model.safetensors", `"config.json", "tokenizer.json"`, "or onnx/model.onnx"}},
+		{"only quantised ONNX", map[string]string{weightsFile: "", quantisedFile: "x"}, []string{"no model.safetensors", `"config.json", "onnx/", "tokenizer.json"`, "there is onnx/model_quantized.onnx", "quantised"}},
+		{"not ONNX", map[string]string{weightsFile: "", onnxFile: "<html>"}, []string{"onnx/model.onnx: ", "not an ONNX file"}},
+		{"not ONNX, beside the others", map[string]string{weightsFile: "", flatONNXFile: "version https://git-lfs"}, []string{"model.onnx: ", "not an ONNX file"}},
 		{"broken config", map[string]string{configFile: "{"}, []string{"config.json: "}},
 		{"another architecture", map[string]string{configFile: `{"model_type":"roberta"}`}, []string{"config.json", "roberta"}},
 		{"broken tokenizer", map[string]string{tokenizerFile: "<html>"}, []string{"tokenizer.json: "}},

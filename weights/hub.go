@@ -58,7 +58,7 @@ func newClient() *http.Client {
 
 func (h *hub) url(file string) *url.URL {
 	u := h.base.JoinPath(strings.Split(h.model, "/")...)
-	return u.JoinPath("resolve", h.revision, file)
+	return u.JoinPath("resolve", h.revision, file) // file may have slashes
 }
 
 // answer is the last response of a chain of redirects, with what the hub said
@@ -99,6 +99,16 @@ func (h *hub) get(ctx context.Context, file string, from int64, etag string) (an
 		at = next
 	}
 	return a, fmt.Errorf("%s redirects more than %d times, probably in a circle: is HF_ENDPOINT right?", h.base.Host, maxRedirects)
+}
+
+// has tells whether the hub has a file; of its content, nothing is read.
+func (h *hub) has(ctx context.Context, file string) bool {
+	a, err := h.get(ctx, file, 0, "")
+	if err != nil {
+		return false
+	}
+	a.Body.Close()
+	return a.StatusCode == http.StatusOK
 }
 
 func (h *hub) ask(ctx context.Context, at *url.URL, from int64, etag string) (*http.Response, error) {

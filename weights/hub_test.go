@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -59,7 +60,7 @@ func (h *fakeHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.requests = append(h.requests, line)
 	intercept := h.intercept
-	name := filepath.Base(r.URL.Path)
+	name := fileOf(r)
 	text, found := h.files[name]
 	h.mu.Unlock()
 	if intercept != nil && intercept(w, r) {
@@ -73,7 +74,7 @@ func (h *fakeHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(text))
 	case !found || !strings.HasPrefix(r.URL.Path, "/"+testModel+"/resolve/"):
 		http.Error(w, "Entry not found", http.StatusNotFound)
-	case name == weightsFile:
+	case name == weightsFile || isONNX(name):
 		w.Header().Set("X-Linked-Size", strconv.Itoa(len(text)))
 		w.Header().Set("X-Linked-Etag", `"`+sha256Of(text)+`"`)
 		w.Header().Set("Location", "/storage/"+name+"?signature=secret")
@@ -83,6 +84,16 @@ func (h *fakeHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(text))
 	}
+}
+
+// fileOf is the file that a request is about: onnx/model.onnx has a slash.
+func fileOf(r *http.Request) string {
+	if name, found := strings.CutPrefix(r.URL.Path, "/storage/"); found {
+		return name
+	}
+	_, rest, _ := strings.Cut(r.URL.Path, "/resolve/")
+	_, name, _ := strings.Cut(rest, "/")
+	return name
 }
 
 // on takes over the requests whose path ends with suffix.
@@ -120,20 +131,28 @@ func (h *fakeHub) source(t *testing.T) Source {
 	}
 }
 
-// names lists a model's folder in the cache, without the lock.
+// names lists the files in a model's folder in the cache, and folders that are
+// empty, without the lock.
 func names(t *testing.T, s Source) string {
 	t.Helper()
 	dir, err := s.modelDir(testModel)
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, _ := os.ReadDir(dir)
 	var out []string
-	for _, e := range entries {
-		if e.Name() != lockFile {
-			out = append(out, e.Name())
+	filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(dir, path)
+		switch {
+		case err != nil || name == "." || name == lockFile:
+		case e.IsDir():
+			if inside, _ := os.ReadDir(path); len(inside) == 0 {
+				out = append(out, filepath.ToSlash(name)+"/")
+			}
+		default:
+			out = append(out, filepath.ToSlash(name))
 		}
-	}
+		return nil
+	})
 	return strings.Join(out, " ")
 }
 

@@ -22,7 +22,8 @@ type part struct {
 	file *os.File
 	have int64 // bytes at the beginning that are right as far as we know
 	of   partState
-	own  bool // other processes may not go on with it: it has a name of its own
+	own  bool   // other processes may not go on with it: it has a name of its own
+	sub  string // the folder below the model's that it lies in; "" = none
 }
 
 // partState identifies the content that a part belongs to.
@@ -34,22 +35,31 @@ type partState struct {
 
 // openPart opens what an earlier attempt left of dir/name, or begins anew. With
 // shared set, other processes may be at the same file without a lock: the part
-// then gets a name of its own.
+// then gets a name of its own. A name like onnx/model.onnx lies in a folder that
+// is made for it.
 func openPart(dir, name string, shared bool) (*part, error) {
-	if shared {
-		f, err := os.CreateTemp(dir, name+".*"+partSuffix)
-		return &part{file: f, own: true}, err
+	p := &part{own: shared}
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if in := filepath.Dir(path); in != filepath.Clean(dir) {
+		p.sub = in
+		if err := os.MkdirAll(in, 0o755); err != nil {
+			return nil, err
+		}
 	}
-	f, err := os.OpenFile(filepath.Join(dir, name+partSuffix), os.O_RDWR|os.O_CREATE, 0o644)
+	var err error
+	if shared {
+		p.file, err = os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*"+partSuffix)
+		return p, err
+	}
+	p.file, err = os.OpenFile(path+partSuffix, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	p := &part{file: f}
 	data, err := os.ReadFile(p.statePath())
 	if err != nil || json.Unmarshal(data, &p.of) != nil || !p.of.known() {
 		return p, p.discard() // bytes of unknown content are worth nothing
 	}
-	p.have, err = f.Seek(0, io.SeekEnd)
+	p.have, err = p.file.Seek(0, io.SeekEnd)
 	return p, err
 }
 
@@ -135,6 +145,9 @@ func (p *part) remove() {
 	p.file.Close()
 	os.Remove(p.file.Name())
 	os.Remove(p.statePath())
+	if p.sub != "" {
+		os.Remove(p.sub) // which fails while something else is in it
+	}
 }
 
 // strongETag is an ETag that If-Range may carry, or "".

@@ -91,7 +91,7 @@ func TestRefused(t *testing.T) {
 			}
 		}, []string{"HTML page"}},
 		{"no such model", configFile, func(*fakeHub) http.HandlerFunc { return status(404) }, []string{"has no config.json at revision main", "check the name"}},
-		{"model of ONNX files only", weightsFile, func(*fakeHub) http.HandlerFunc { return status(404) }, []string{"has no model.safetensors", "ONNX"}},
+		{"model without weights", weightsFile, func(*fakeHub) http.HandlerFunc { return status(404) }, []string{"has neither model.safetensors nor onnx/model.onnx", "SMART_MODEL_PATH"}},
 		{"not public", configFile, func(*fakeHub) http.HandlerFunc { return status(401) }, []string{"401", "not public"}},
 		{"storage says no", storage, func(*fakeHub) http.HandlerFunc { return status(403) }, []string{"403"}},
 		{"server error that stays", configFile, func(*fakeHub) http.HandlerFunc { return status(503) }, []string{"503"}},
@@ -221,7 +221,7 @@ func TestOnlyTheHubsDigestCounts(t *testing.T) {
 	storage := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `"`+strings.Repeat("ab", 32)+`"`)
 		w.Header().Set("X-Linked-Etag", `"`+strings.Repeat("cd", 32)+`"`)
-		io.WriteString(w, files[filepath.Base(r.URL.Path)])
+		io.WriteString(w, files[fileOf(r)])
 	}))
 	defer storage.Close()
 	h := newFakeHub(t, files)

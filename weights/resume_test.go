@@ -43,7 +43,7 @@ func (h *fakeHub) cut(n int) {
 		c := &cutting{w, n}
 		w.Header().Set("ETag", `"storage-etag"`)
 		h.mu.Lock()
-		text := h.files[filepath.Base(r.URL.Path)]
+		text := h.files[fileOf(r)]
 		h.mu.Unlock()
 		http.ServeContent(c, r, "", noTime, strings.NewReader(text))
 		return true
@@ -209,7 +209,7 @@ func TestResumeWithoutDigest(t *testing.T) {
 		s := h.source(t)
 		send := func(etag string, limit int) {
 			h.on("", func(w http.ResponseWriter, r *http.Request) {
-				text := h.files[filepath.Base(r.URL.Path)]
+				text := h.files[fileOf(r)]
 				w.Header().Set("ETag", etag)
 				if !strings.HasSuffix(r.URL.Path, weightsFile) || text == "" {
 					http.ServeContent(w, r, "", noTime, strings.NewReader(text))

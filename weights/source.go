@@ -40,7 +40,7 @@ type Source struct {
 
 // limits are the patience of a download; tests shorten them.
 type limits struct {
-	idle time.Duration // without a byte for so long, a connection is given up
+	idle time.Duration // without dripBytes for so long, a connection is given up
 	wait time.Duration // before the second attempt; doubled for each further one
 }
 
@@ -53,8 +53,9 @@ const (
 const wayOut = "set SMART_MODEL_PATH to a folder with " + wantedFiles
 
 // Load returns the model of that name, from the first place that has it: the
-// folder ModelPath, the program itself (for builtin.Name only), the cache, the
-// hub. What the hub sends is kept in the cache. Errors tell what to do.
+// folder ModelPath, the program itself (for builtin.Name only), the cache, what
+// the predecessor left there, the hub. What the hub sends is kept in the cache.
+// Errors tell what to do.
 func (s Source) Load(ctx context.Context, model string) (bert.Checkpoint, error) {
 	if s.ModelPath != "" {
 		c, err := Folder(s.ModelPath)
@@ -72,7 +73,14 @@ func (s Source) Load(ctx context.Context, model string) (bert.Checkpoint, error)
 	}
 	c, err := loadCached(dir)
 	if errors.Is(err, errNotCached) {
+		var why error
+		if c, why = s.predecessors(model); why == nil {
+			return c, nil
+		}
 		if err := s.fetch(ctx, model, dir); err != nil {
+			if !errors.Is(why, errNotCached) {
+				err = fmt.Errorf("%w (%w)", err, why)
+			}
 			return bert.Checkpoint{}, fmt.Errorf("fetching the model %s: %w", model, err)
 		}
 		c, err = loadCached(dir)
@@ -98,6 +106,14 @@ func (s Source) modelDir(model string) (string, error) {
 		return "", fmt.Errorf("no cache folder for the model %s: set SMART_MODEL_CACHE to a folder, or %s", model, wayOut)
 	}
 	return filepath.Join(s.CacheDir, "models", strings.ReplaceAll(model, "/", "--")), nil
+}
+
+// pin is what is known of a model's name.
+func (s Source) pin(model string) pin {
+	if s.pins != nil {
+		return s.pins[model]
+	}
+	return knownPins()[model]
 }
 
 func (s Source) log() *slog.Logger {
