@@ -17,7 +17,6 @@ type attempt struct {
 	files      listing
 	settings   config
 	incomplete string // what could not be read of the settings
-	configured Model
 	counts     lineCounts
 	table      *inlineTable // of an inline index
 	scan       *scan

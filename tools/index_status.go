@@ -32,6 +32,7 @@ type StatusOutput struct {
 	QueryEmbedder   string `json:"query_embedder"`
 	EmbedderReady   bool   `json:"query_embedder_ready"`
 	EmbedderMatches bool   `json:"model_matches_query_embedder"`
+	EmbedderProof   Proof  `json:"query_embedder_proof"`
 	Refusal         string `json:"refusal,omitempty"` // why semantic search is refused
 	Behind          string `json:"behind,omitempty"`  // why this is not the newest state
 
@@ -112,7 +113,7 @@ func indexStatus() tool {
 		title: "Index status",
 		description: `Tells what part of the user's Obsidian vault can be searched and whether the index is sound. Use it when search_notes or related_notes return nothing, little or a warning, when the user asks whether the vault is up to date, and to learn the names of folders. Not needed before an ordinary search.
 
-Read warnings first: plain sentences, each with what the user can do. embedded_notes and embedded_blocks (sections) have vectors and can be found; notes_not_indexed and notes_missing_on_disk cannot. stale_* are ranked by an older text. freshness counts all notes by state. notes_without_vector gives the reasons why notes have none. folders lists folders two levels deep with their vectors. model is the embedding model of the stored vectors; query_embedder must be the same, and query_embedder_ready says whether its weights are loaded.
+Read warnings first: plain sentences, each with what the user can do. embedded_notes and embedded_blocks (sections) have vectors and can be found; notes_not_indexed and notes_missing_on_disk cannot. stale_* are ranked by an older text. freshness counts all notes by state. notes_without_vector gives the reasons why notes have none. folders lists folders two levels deep with their vectors. model is the embedding model of the stored vectors; query_embedder must be the same, and query_embedder_ready says whether its weights are loaded; query_embedder_proof compares it with stored vectors.
 
 The rest is for diagnosis: files of the index, references and vectors that are not used and why, skipped lines, ignored files.`,
 		input:  statusInputSchema,
@@ -172,6 +173,10 @@ func (s *Server) Status(ctx context.Context) (StatusOutput, error) {
 		CoverageNote:    "A note's vector covers only the beginning of a long note; the vectors of its sections cover more of it. Text that no vector covers cannot be found by search_notes.",
 		Warnings:        []string{},
 	}
+	var finding string
+	if out.EmbedderProof, finding = s.proved(snap.Model); out.EmbedderProof.Verdict == proofRefused {
+		out.Refusal = finding
+	}
 	if snap.Refusal != nil {
 		out.Refusal = snap.Refusal.Error()
 	}
@@ -180,7 +185,7 @@ func (s *Server) Status(ctx context.Context) (StatusOutput, error) {
 	}
 	out.files(status)
 	out.listFolders(snap)
-	out.warn(snap)
+	out.warn(snap, finding)
 	out.fit()
 	return out, nil
 }
@@ -256,11 +261,14 @@ func (o *StatusOutput) listFolders(snap *smartenv.Snapshot) {
 	}
 }
 
-func (o *StatusOutput) warn(snap *smartenv.Snapshot) {
+func (o *StatusOutput) warn(snap *smartenv.Snapshot, finding string) {
 	o.Warnings = append(o.Warnings, first(snap.Warnings)...)
 	// The index says most of it itself; it does not know what embeds the queries.
 	if o.Refusal != "" && !slices.Contains(o.Warnings, o.Refusal) {
 		o.Warnings = append(o.Warnings, o.Refusal)
+	}
+	if finding != "" && finding != o.Refusal {
+		o.Warnings = append(o.Warnings, finding)
 	}
 	if o.Behind != "" {
 		o.Warnings = append(o.Warnings, o.Behind)

@@ -140,7 +140,7 @@ func (s *Server) Search(ctx context.Context, in SearchInput) (SearchOutput, erro
 		out.Reason, out.Warning = nothingEmbedded, s.warning(snap)
 		return out, nil
 	}
-	answer, err := s.rank(ctx, snap, in.Query, q)
+	answer, doubt, err := s.rank(ctx, snap, in.Query, q)
 	if err != nil {
 		return SearchOutput{}, err
 	}
@@ -150,18 +150,19 @@ func (s *Server) Search(ctx context.Context, in SearchInput) (SearchOutput, erro
 	out.Coverage.searched(answer)
 	out.Reason = emptyReason(answer, q, "lower min_score, or ask in other words")
 	out.ScopedOut = scopedOut(answer)
-	out.Warning = s.warning(snap)
+	out.Warning = strings.TrimSpace(doubt + " " + s.warning(snap))
 	out.fit()
 	return out, nil
 }
 
-// rank embeds the query in the snapshot's vector space and ranks the pools.
-func (s *Server) rank(ctx context.Context, snap *smartenv.Snapshot, query string, q search.Query) (search.Answer, error) {
+// rank embeds the query in the snapshot's vector space and ranks the pools. doubt
+// is what speaks against the embedder; too much of it is an error.
+func (s *Server) rank(ctx context.Context, snap *smartenv.Snapshot, query string, q search.Query) (answer search.Answer, doubt string, err error) {
 	embedder, err := s.embedder(ctx, snap.Model)
 	if err != nil {
-		return search.Answer{}, fmt.Errorf("the query cannot be embedded: %w (related_notes, get_note and index_status need no model and still work)", err)
+		return answer, "", fmt.Errorf("the query cannot be embedded: %w (related_notes, get_note and index_status need no model and still work)", err)
 	}
-	var answer search.Answer
+	proof := s.prove(ctx, snap, embedder)
 	err = s.compute(ctx, func() error {
 		vector, err := embedder.Embed(ctx, query)
 		if err != nil {
@@ -174,7 +175,14 @@ func (s *Server) rank(ctx context.Context, snap *smartenv.Snapshot, query string
 		answer = search.Rank(snap, q)
 		return nil
 	})
-	return answer, err
+	if err != nil {
+		return answer, "", err
+	}
+	proof.wait(ctx)
+	if err := proof.refusal(); err != nil {
+		return answer, "", fmt.Errorf("%w (related_notes, get_note and index_status still work)", err)
+	}
+	return answer, proof.warning(), nil
 }
 
 // row describes a hit, with its passage as the note stands now if withText.

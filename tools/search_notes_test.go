@@ -227,6 +227,8 @@ func (n axis) Embed(context.Context, string) ([]float32, error) {
 	return v, nil
 }
 
+func (axis) EmbedDocument(context.Context, string) ([]float32, error) { return nil, errNotProved }
+
 func TestSearchInputRefused(t *testing.T) {
 	s := serverOf(t, vaultNotes())
 	for _, tt := range []struct {
@@ -285,12 +287,12 @@ func TestWrongWeights(t *testing.T) {
 
 // Without an index each tool but get_note says why, and what to do.
 func TestNoIndex(t *testing.T) {
-	inline := t.TempDir()
-	write(t, filepath.Join(inline, ".smart-env", "multi", "A_md.ajson"), []byte(`"smart_sources:A.md": {},`))
-	write(t, filepath.Join(inline, "A.md"), []byte("text"))
+	ancient := t.TempDir()
+	write(t, filepath.Join(ancient, ".smart-connections", "embeddings-3.json"), []byte(`{}`))
+	write(t, filepath.Join(ancient, "A.md"), []byte("text"))
 	none := t.TempDir()
 	write(t, filepath.Join(none, "A.md"), []byte("text"))
-	for dir, want := range map[string]string{inline: "update the plugin to 4.7", none: "install the plugin"} {
+	for dir, want := range map[string]string{ancient: "update the plugin to 4.7", none: "install the plugin"} {
 		s := newTestServer(t, dir)
 		for name, arguments := range map[string]string{
 			"search_notes": `{"query":"rose"}`, "related_notes": `{"path":"A.md"}`, "index_status": `{}`,

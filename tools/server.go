@@ -22,7 +22,8 @@ import (
 // An Embedder turns text into a unit vector in the space of one model. It is
 // called by several goroutines at once.
 type Embedder interface {
-	Embed(ctx context.Context, text string) ([]float32, error)
+	Embed(ctx context.Context, query string) ([]float32, error)
+	EmbedDocument(ctx context.Context, text string) ([]float32, error) // of a note or block
 }
 
 // Config is what a Server works with. All fields but Version and Log are
@@ -53,6 +54,7 @@ type Server struct {
 
 	cpu      chan struct{}                     // one place for each computation that may run
 	loaded   atomic.Pointer[smartenv.Snapshot] // the last one seen, for what must not wait
+	proofs   proofs
 	patience time.Duration                     // how long a client waits for one answer
 }
 
@@ -205,9 +207,12 @@ func (s *Server) warm(ctx context.Context) {
 	if err != nil || snap.Refusal != nil || len(snap.Notes.Items)+len(snap.Blocks.Items) == 0 {
 		return
 	}
-	if _, err := s.embedder(ctx, snap.Model); err != nil {
+	e, err := s.embedder(ctx, snap.Model)
+	if err != nil {
 		s.log.Warn("loading the model", "err", err)
+		return
 	}
+	s.prove(ctx, snap, e)
 }
 
 // snapshot returns the index as it is now.

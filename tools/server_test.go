@@ -102,6 +102,14 @@ type embedderFunc func(ctx context.Context, text string) ([]float32, error)
 
 func (f embedderFunc) Embed(ctx context.Context, text string) ([]float32, error) { return f(ctx, text) }
 
+// EmbedDocument fails, so that nothing is proved: the index of these tests was
+// not made with the function.
+func (f embedderFunc) EmbedDocument(context.Context, string) ([]float32, error) {
+	return nil, errNotProved
+}
+
+var errNotProved = errors.New("this test has no documents")
+
 // A panic in a tool is an error result; the session goes on, and the stack is
 // in the log only.
 func TestPanicInTool(t *testing.T) {

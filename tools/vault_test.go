@@ -53,6 +53,13 @@ func (wordEmbedder) Embed(_ context.Context, text string) ([]float32, error) {
 	return v, nil
 }
 
+// EmbedDocument embeds what stands below the breadcrumbs, of which writeVault knows
+// nothing.
+func (e wordEmbedder) EmbedDocument(ctx context.Context, text string) ([]float32, error) {
+	_, body, _ := strings.Cut(text, "\n")
+	return e.Embed(ctx, body)
+}
+
 // A testNote is a note of a vault for tests.
 type testNote struct {
 	path, text string

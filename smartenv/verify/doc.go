@@ -6,5 +6,7 @@
 // the text that the plugin gave to its model for a sample of stored notes and
 // blocks, embeds it anew, and compares with the stored vectors. A faithful
 // embedder agrees to 0.999 and better with vectors made in fp32; vectors that
-// the plugin made with quantised weights agree less, but above [Floor].
+// the plugin made with quantised weights agree less, but above [Floor]. [Probe]
+// does the same with three items, so that the server can prove itself at each
+// start.
 package verify
