@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -50,6 +51,27 @@ func newFakeHub(t *testing.T, files map[string]string) *fakeHub {
 	h.Server = httptest.NewServer(h)
 	t.Cleanup(h.Close)
 	return h
+}
+
+// weights is the file that this hub has the model's weights in.
+func (h *fakeHub) weights() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.files[onnxFile] != "" {
+		return onnxFile
+	}
+	return weightsFile
+}
+
+// complete is what the cache holds when all of the model has come.
+func (h *fakeHub) complete() string {
+	return strings.Join(slices.Sorted(slices.Values([]string{sumsFile, configFile, tokenizerFile, h.weights()})), " ")
+}
+
+// bothForms is the tiny model with its weights in either file.
+func bothForms(t *testing.T) []map[string]string {
+	t.Helper()
+	return []map[string]string{model(t, nil), onnxModel(t, nil)}
 }
 
 func (h *fakeHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -156,8 +178,6 @@ func names(t *testing.T, s Source) string {
 	return strings.Join(out, " ")
 }
 
-const complete = "SHA256SUMS config.json model.safetensors tokenizer.json"
-
 func TestFetch(t *testing.T) {
 	h := newFakeHub(t, model(t, nil))
 	s := h.source(t)
@@ -169,8 +189,8 @@ func TestFetch(t *testing.T) {
 	if m.Name != testModel {
 		t.Errorf("name %q, want %q", m.Name, testModel)
 	}
-	if got := names(t, s); got != complete {
-		t.Errorf("the cache holds %s, want %s", got, complete)
+	if got, want := names(t, s), "SHA256SUMS config.json model.safetensors tokenizer.json"; got != want {
+		t.Errorf("the cache holds %s, want %s", got, want)
 	}
 	// The first file tells the commit that all others come from.
 	want := []string{

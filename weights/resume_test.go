@@ -52,47 +52,51 @@ func (h *fakeHub) cut(n int) {
 
 // One load gets over connections that break again and again.
 func TestResumeWithinOneLoad(t *testing.T) {
-	h := newFakeHub(t, model(t, nil))
-	size := len(h.files[weightsFile])
-	for _, n := range []int{size/40 + 1, size/7 + 3, size / 2, size - 1, size} {
-		h.reset()
-		h.cut(n)
-		s := h.source(t)
-		if _, err := s.Load(t.Context(), testModel); err != nil {
-			t.Errorf("cut after %d bytes: %v", n, err)
-		}
-		if got := names(t, s); got != complete {
-			t.Errorf("cut after %d bytes: the cache holds %s", n, got)
-		}
-		var fetched int
-		for _, line := range h.asked() {
-			if strings.Contains(line, "/storage/") {
-				fetched++
+	for _, files := range bothForms(t) {
+		h := newFakeHub(t, files)
+		size := len(h.files[h.weights()])
+		for _, n := range []int{size/40 + 1, size/7 + 3, size / 2, size - 1, size} {
+			h.reset()
+			h.cut(n)
+			s := h.source(t)
+			if _, err := s.Load(t.Context(), testModel); err != nil {
+				t.Errorf("cut after %d bytes: %v", n, err)
 			}
-		}
-		if want := (size + n - 1) / n; fetched != want {
-			t.Errorf("cut after %d of %d bytes: %d requests, want %d", n, size, fetched, want)
+			if got := names(t, s); got != h.complete() {
+				t.Errorf("cut after %d bytes: the cache holds %s", n, got)
+			}
+			var fetched int
+			for _, line := range h.asked() {
+				if strings.Contains(line, "/storage/") {
+					fetched++
+				}
+			}
+			if want := (size + n - 1) / n; fetched != want {
+				t.Errorf("cut after %d of %d bytes: %d requests, want %d", n, size, fetched, want)
+			}
 		}
 	}
 }
 
 // A load that was interrupted after n bytes leaves them for the next one.
 func TestResumeByAnotherLoad(t *testing.T) {
-	h := newFakeHub(t, model(t, nil))
-	size := len(h.files[weightsFile])
-	for _, n := range []int{1, 7, 8, 4096, size / 3, size / 2, size - 1} {
-		s := h.source(t)
-		interrupt(t, h, s, n)
-		h.reset()
-		if _, err := s.Load(t.Context(), testModel); err != nil {
-			t.Errorf("after %d bytes: %v", n, err)
-		}
-		asked := h.asked()
-		if got, want := asked[len(asked)-1], fmt.Sprintf("GET /storage/model.safetensors bytes=%d-", n); got != want {
-			t.Errorf("after %d bytes: last request %q, want %q", n, got, want)
-		}
-		if got := names(t, s); got != complete {
-			t.Errorf("after %d bytes: the cache holds %s", n, got)
+	for _, files := range bothForms(t) {
+		h := newFakeHub(t, files)
+		size := len(h.files[h.weights()])
+		for _, n := range []int{1, 7, 8, 4096, size / 3, size / 2, size - 1} {
+			s := h.source(t)
+			interrupt(t, h, s, n)
+			h.reset()
+			if _, err := s.Load(t.Context(), testModel); err != nil {
+				t.Errorf("after %d bytes: %v", n, err)
+			}
+			asked := h.asked()
+			if got, want := asked[len(asked)-1], fmt.Sprintf("GET /storage/%s bytes=%d-", h.weights(), n); got != want {
+				t.Errorf("after %d bytes: last request %q, want %q", n, got, want)
+			}
+			if got := names(t, s); got != h.complete() {
+				t.Errorf("after %d bytes: the cache holds %s", n, got)
+			}
 		}
 	}
 }
@@ -102,15 +106,16 @@ func interrupt(t *testing.T, h *fakeHub, s Source, n int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	h.on("/storage/"+weightsFile, func(w http.ResponseWriter, r *http.Request) {
-		text := h.files[weightsFile]
+	name := h.weights()
+	h.on("/storage/"+name, func(w http.ResponseWriter, r *http.Request) {
+		text := h.files[name]
 		w.Header().Set("ETag", `"storage-`+sha256Of(text)[:8]+`"`)
 		w.Header().Set("Content-Length", fmt.Sprint(len(text)))
 		io.WriteString(w, text[:n])
 		w.(http.Flusher).Flush()
 		dir, _ := s.modelDir(testModel)
 		for r.Context().Err() == nil { // wait for the bytes to be on disk
-			if info, err := os.Stat(filepath.Join(dir, weightsFile+partSuffix)); err == nil && info.Size() == int64(n) {
+			if info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name)+partSuffix)); err == nil && info.Size() == int64(n) {
 				cancel()
 			}
 			sleep(r.Context(), 1e6)
@@ -120,7 +125,7 @@ func interrupt(t *testing.T, h *fakeHub, s Source, n int) {
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("Load, cancelled = %v, want context.Canceled", err)
 	}
-	if got, want := names(t, s), "config.json model.safetensors.part model.safetensors.part.state tokenizer.json"; got != want {
+	if got, want := names(t, s), fmt.Sprintf("config.json %[1]s.part %[1]s.part.state tokenizer.json", name); got != want {
 		t.Fatalf("after the cancel the cache holds %s, want %s", got, want)
 	}
 }
@@ -174,7 +179,7 @@ func TestResumeOfSomethingElse(t *testing.T) {
 		if err != nil || string(data) != h.files[weightsFile] {
 			t.Errorf("%s: the cache holds other weights than the hub (%v)", c.name, err)
 		}
-		if got := names(t, s); got != complete {
+		if got := names(t, s); got != h.complete() {
 			t.Errorf("%s: the cache holds %s", c.name, got)
 		}
 	}
@@ -262,8 +267,9 @@ func TestResumeOfEverything(t *testing.T) {
 
 // Many loads of one model at once: all succeed, and only one fetches.
 func TestConcurrentLoads(t *testing.T) {
-	for _, locks := range []bool{true, false} {
-		h := newFakeHub(t, model(t, nil))
+	for i, files := range append(bothForms(t), bothForms(t)...) {
+		locks := i < 2
+		h := newFakeHub(t, files)
 		s := h.source(t)
 		if !locks {
 			s.lock = func(*os.File) (lockState, error) { return lockUnsupported, errors.ErrUnsupported }
@@ -279,11 +285,15 @@ func TestConcurrentLoads(t *testing.T) {
 			})
 		}
 		wait.Wait()
-		if got := names(t, s); got != complete {
-			t.Errorf("locks %v: the cache holds %s, want %s", locks, got, complete)
+		if got := names(t, s); got != h.complete() {
+			t.Errorf("locks %v: the cache holds %s, want %s", locks, got, h.complete())
 		}
-		if got := len(h.asked()); locks && got != 4 {
-			t.Errorf("%d requests, want 4: only one load should fetch", got)
+		want := 4
+		if h.weights() == onnxFile {
+			want = 5 // the question for safetensors
+		}
+		if got := len(h.asked()); locks && got != want {
+			t.Errorf("%d requests, want %d: only one load should fetch", got, want)
 		}
 	}
 }

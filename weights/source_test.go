@@ -189,12 +189,17 @@ func TestKilled(t *testing.T) {
 		}
 		return
 	}
-	h := newFakeHub(t, model(t, nil))
+	for _, files := range bothForms(t) {
+		kill(t, newFakeHub(t, files))
+	}
+}
+
+func kill(t *testing.T, h *fakeHub) {
 	slow := func(w http.ResponseWriter, r *http.Request) bool { // 50 ms for the weights
 		if !strings.HasPrefix(r.URL.Path, "/storage/") {
 			return false
 		}
-		text := h.files[weightsFile]
+		text := h.files[h.weights()]
 		w.Header().Set("ETag", `"e"`)
 		http.ServeContent(w, r, "", noTime, &slowReader{strings.NewReader(text), len(text)/50 + 1})
 		return true
@@ -207,10 +212,10 @@ func TestKilled(t *testing.T) {
 		if i%5 == 0 {
 			os.RemoveAll(dir)
 		}
-		killAfter(t, h.URL, s.CacheDir, len(h.asked())+1+i%5, h, time.Duration(i*i%17)*3*time.Millisecond)
+		killAfter(t, h.URL, s.CacheDir, len(h.asked())+1+i%6, h, time.Duration(i*i%17)*3*time.Millisecond)
 		seen[names(t, s)] = true
 		for name, text := range h.files {
-			if data, err := os.ReadFile(filepath.Join(dir, name)); err == nil && string(data) != text {
+			if data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name))); err == nil && string(data) != text {
 				t.Fatalf("kill %d: %s has its name and %d wrong bytes", i, name, len(data))
 			}
 		}
@@ -220,8 +225,8 @@ func TestKilled(t *testing.T) {
 	if _, err := s.Load(t.Context(), testModel); err != nil {
 		t.Errorf("after the kills: %v", err)
 	}
-	if got := names(t, s); got != complete {
-		t.Errorf("after the kills the cache holds %s, want %s", got, complete)
+	if got := names(t, s); got != h.complete() {
+		t.Errorf("after the kills the cache holds %s, want %s", got, h.complete())
 	}
 }
 

@@ -71,7 +71,7 @@ func (w *wire) field(end int64) (field, error) {
 	case bytes:
 		var n uint64
 		if n, err = w.varint(end); err == nil && n > uint64(end-w.at) {
-			err = fmt.Errorf("byte %d: a field of %d bytes where %d are left", begin, n, end-w.at)
+			err = fmt.Errorf("byte %d: %d bytes should follow, %d are left: the file is cut short or damaged", begin, n, end-w.at)
 		}
 		f.end = w.at + int64(n)
 		return f, err
