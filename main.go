@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -24,8 +23,10 @@ import (
 	"syscall"
 	"time"
 
+	"smart-connections-mcp/bert"
 	"smart-connections-mcp/simd"
 	"smart-connections-mcp/smartenv"
+	"smart-connections-mcp/smartenv/measure"
 	"smart-connections-mcp/smartenv/note"
 	"smart-connections-mcp/smartenv/verify"
 	"smart-connections-mcp/tools"
@@ -67,10 +68,13 @@ type subcommand struct {
 func subcommands() []subcommand {
 	return []subcommand{
 		{cli.Command{Name: "serve", Summary: "speak MCP on stdin and stdout (the default)"}, serve},
-		{cli.Command{Name: "search", Args: "QUERY", TakesArgs: true, Summary: "notes nearest to a question"}, search},
-		{cli.Command{Name: "related", Args: "PATH", TakesArgs: true, Summary: "notes nearest to a note"}, related},
+		{cli.Command{Name: "search", Args: "QUERY", TakesArgs: true, Summary: "notes nearest to a question",
+			Missing: `a question is missing: smart-connections-mcp search "how do I prune roses"`}, search},
+		{cli.Command{Name: "related", Args: "PATH", TakesArgs: true, Summary: "notes nearest to a note",
+			Missing: `a note is missing: smart-connections-mcp related "Garden/Roses.md"`}, related},
 		{cli.Command{Name: "status", Summary: "what the index holds, and what is wrong with it"}, status},
 		{cli.Command{Name: "verify", Args: "[QUERY]", TakesArgs: true, Summary: "re-embed stored items and compare; with QUERY also rank"}, verifyIndex},
+		{cli.Command{Name: "measure", Summary: "what the vectors cover, whether they find it, and how fast"}, measureVault},
 		{cli.Command{Name: "demo", Args: "[QUESTION]", TakesArgs: true, Summary: "the whole job on a built-in vault, offline"}, demo},
 		{cli.Command{Name: "version", Summary: "version, platform and kernels"}, showVersion},
 	}
@@ -97,11 +101,16 @@ func run(ctx context.Context, args []string, s streams, getenv func(string) stri
 }
 
 func execute(ctx context.Context, args []string, s streams, getenv func(string) string) error {
-	command, args, err := choose(args, s.out)
+	table := subcommands()
+	var rows []cli.Command
+	for _, c := range table {
+		rows = append(rows, c.Command)
+	}
+	chosen, args, err := cli.Choose(rows, args, s.out)
 	if err != nil {
 		return err
 	}
-	line, err := cli.Parse(command.Command, args, s.out)
+	line, err := cli.Parse(rows[chosen], args, s.out)
 	if err != nil {
 		return err
 	}
@@ -111,29 +120,7 @@ func execute(ctx context.Context, args []string, s streams, getenv func(string) 
 	if err := simd.Use(a.env("SMART_SIMD")); err != nil {
 		return cli.UsageError{Text: "SMART_SIMD: " + err.Error()}
 	}
-	return command.run(ctx, a)
-}
-
-// choose finds the subcommand; arguments that are empty or begin with a flag
-// mean the first.
-func choose(args []string, out io.Writer) (subcommand, []string, error) {
-	table := subcommands()
-	var names []string
-	var rows []cli.Command
-	for _, c := range table {
-		if len(args) > 0 && c.Name == args[0] {
-			return c, args[1:], nil
-		}
-		names, rows = append(names, c.Name), append(rows, c.Command)
-	}
-	switch {
-	case len(args) > 0 && (args[0] == "help" || args[0] == "-h" || args[0] == "-help" || args[0] == "--help"):
-		cli.Help(out, rows)
-		return subcommand{}, nil, flag.ErrHelp
-	case len(args) == 0 || strings.HasPrefix(args[0], "-"):
-		return table[0], args, nil
-	}
-	return subcommand{}, nil, cli.UsageError{Text: fmt.Sprintf("unknown command %q: use one of %s, or --help", args[0], strings.Join(names, ", "))}
+	return table[chosen].run(ctx, a)
 }
 
 // app is one run of the program.
@@ -145,6 +132,7 @@ type app struct {
 
 	vault    *note.Vault
 	index    *smartenv.Index
+	options  smartenv.Options // of index
 	embedder *embedder.Shared
 	cleanup  []func()
 }
@@ -155,16 +143,7 @@ func (a *app) close() {
 	}
 }
 
-// env reads a variable; a placeholder that the client left unexpanded counts as
-// unset.
-func (a *app) env(name string) string { return set(a.getenv(name)) }
-
-func set(value string) string {
-	if value = strings.TrimSpace(value); strings.HasPrefix(value, "${user_config.") {
-		return ""
-	}
-	return value
-}
+func (a *app) env(name string) string { return cli.Value(a.getenv(name)) }
 
 func serve(ctx context.Context, a *app) error {
 	server, err := a.open()
@@ -175,45 +154,28 @@ func serve(ctx context.Context, a *app) error {
 }
 
 func search(ctx context.Context, a *app) error {
-	if a.Query == "" {
-		return cli.UsageError{Text: `search: a question is missing: smart-connections-mcp search "how do I prune roses"`}
-	}
-	server, err := a.open()
-	if err != nil {
-		return err
-	}
-	answer, err := server.Search(ctx, a.SearchInput())
-	if err != nil {
-		return err
-	}
-	return a.print(answer, func() { cli.Search(a.out, answer) })
+	return ask(a, cli.Search, func(s *tools.Server) (tools.SearchOutput, error) { return s.Search(ctx, a.SearchInput()) })
 }
 
 func related(ctx context.Context, a *app) error {
-	if a.Query == "" {
-		return cli.UsageError{Text: `related: a note is missing: smart-connections-mcp related "Garden/Roses.md"`}
-	}
-	server, err := a.open()
-	if err != nil {
-		return err
-	}
-	answer, err := server.Related(ctx, a.RelatedInput())
-	if err != nil {
-		return err
-	}
-	return a.print(answer, func() { cli.Related(a.out, answer) })
+	return ask(a, cli.Related, func(s *tools.Server) (tools.RelatedOutput, error) { return s.Related(ctx, a.RelatedInput()) })
 }
 
 func status(ctx context.Context, a *app) error {
+	return ask(a, cli.Status, func(s *tools.Server) (tools.StatusOutput, error) { return s.Status(ctx) })
+}
+
+// ask opens the vault, has one question answered and prints the answer.
+func ask[T any](a *app, show func(io.Writer, T), question func(*tools.Server) (T, error)) error {
 	server, err := a.open()
 	if err != nil {
 		return err
 	}
-	answer, err := server.Status(ctx)
+	answer, err := question(server)
 	if err != nil {
 		return err
 	}
-	return a.print(answer, func() { cli.Status(a.out, answer) })
+	return a.print(answer, func() { show(a.out, answer) })
 }
 
 // verification is what verify and demo print as JSON.
@@ -275,6 +237,34 @@ func (a *app) report(out verification, asText func()) error {
 		return errCheckFailed
 	}
 	return err
+}
+
+// measureVault measures the vault with the embedder of its own model, and the
+// tools as a client uses them.
+func measureVault(ctx context.Context, a *app) error {
+	sample, err := cli.Sample(cmp.Or(a.Sample, "30"))
+	if err != nil {
+		return err
+	}
+	return ask(a, cli.Measure, func(server *tools.Server) (measure.Report, error) {
+		return measure.Run(ctx, measure.Subject{
+			Vault:   a.vault,
+			Index:   a.index,
+			Options: a.options,
+			Load:    a.measurable,
+			Steps:   func(s *smartenv.Snapshot) []measure.Step { return cli.Steps(server, s) },
+		}, measure.Options{Sample: sample, Seed: a.Seed, Progress: cli.Progress(a.err)})
+	})
+}
+
+// measurable loads a model anew, as measure needs it.
+func (a *app) measurable(ctx context.Context, id smartenv.Model) (measure.Model, error) {
+	model, err := (&embedder.Shared{Source: a.embedder.Source}).Model(ctx, id)
+	if err != nil {
+		return measure.Model{}, err
+	}
+	profile, _ := bert.ProfileFor(id.Space) // known, or there would be no model
+	return measure.Model{Fit: measure.Behind(profile.DocumentPrefix, model.Fit), Embed: model.Embed}, nil
 }
 
 //go:embed all:testdata/demo/vault
@@ -344,15 +334,12 @@ func (a *app) print(answer any, asText func()) error {
 		asText()
 		return nil
 	}
-	e := json.NewEncoder(a.out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(answer)
+	return cli.JSON(a.out, answer)
 }
 
 // open opens the vault that flags and environment name.
 func (a *app) open() (*tools.Server, error) {
-	dir := cmp.Or(set(a.Vault), a.env("SMART_VAULT_PATH"))
+	dir := cmp.Or(cli.Value(a.Vault), a.env("SMART_VAULT_PATH"))
 	if dir == "" {
 		return nil, cli.UsageError{Text: "no vault: pass --vault DIR or set SMART_VAULT_PATH to the folder that holds .obsidian and .smart-env"}
 	}
@@ -365,7 +352,7 @@ func (a *app) open() (*tools.Server, error) {
 		cache, _ = weights.DefaultCacheDir(a.getenv) // without one, a fetch says what to set
 	}
 	source := weights.Source{
-		ModelPath: cmp.Or(set(a.ModelPath), a.env("SMART_MODEL_PATH")),
+		ModelPath: cmp.Or(cli.Value(a.ModelPath), a.env("SMART_MODEL_PATH")),
 		CacheDir:  cache,
 		Endpoint:  a.env("HF_ENDPOINT"),
 		Log:       a.log,
@@ -373,7 +360,7 @@ func (a *app) open() (*tools.Server, error) {
 	if cli.IsTerminal(a.err) {
 		source.Progress = a.err
 	}
-	return a.connect(dir, source, cmp.Or(set(a.Model), a.env("SMART_EMBED_MODEL")))
+	return a.connect(dir, source, cmp.Or(cli.Value(a.Model), a.env("SMART_EMBED_MODEL")))
 }
 
 // connect wires vault, index, weights and tools.
@@ -384,7 +371,8 @@ func (a *app) connect(dir string, source weights.Source, model string) (*tools.S
 	}
 	a.cleanup = append(a.cleanup, func() { vault.Close() })
 	a.vault = vault
-	a.index = smartenv.Open(vault, smartenv.Options{Model: model, Log: a.log})
+	a.options = smartenv.Options{Model: model, Log: a.log}
+	a.index = smartenv.Open(vault, a.options)
 	a.embedder = &embedder.Shared{Source: source}
 	return tools.New(tools.Config{
 		Vault: vault,

@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"smart-connections-mcp/simd"
+	"smart-connections-mcp/smartenv/measure"
 	"smart-connections-mcp/tools"
 )
 
@@ -96,6 +97,10 @@ func TestExitCodes(t *testing.T) {
 		{"bad sample", nil, []string{"verify", "--sample", "few", "--vault", edgeMini}, 2, `sample is "few"`},
 		{"bad sample in the environment", map[string]string{"SMART_VERIFY_SAMPLE": "0"}, []string{"verify", "--vault", edgeMini}, 2, `sample is "0"`},
 		{"other model", nil, []string{"search", "x", "--model", "TaylorAI/bge-micro-v2", "--vault", edgeMini}, 1, "TaylorAI/bge-micro-v2"},
+		{"measure", nil, []string{"measure", "--vault", edgeMini, "--sample", "2"}, 0, "recall of 2 quotes"},
+		{"measure as json", nil, []string{"measure", "--vault", edgeMini, "--json"}, 0, `"token_loop": true`},
+		{"measure without index", nil, []string{"measure", "--vault", empty}, 1, "Smart Connections"},
+		{"measure a bad sample", nil, []string{"measure", "--vault", edgeMini, "--sample", "0"}, 2, `sample is "0"`},
 		{"wrong weights", nil, []string{"verify", "--model-path", "testdata/models/tiny-bert-48", "--vault", edgeMini}, 1, "48 dimensions"},
 	}
 	for _, test := range tests {
@@ -239,6 +244,23 @@ func TestVerifyFindsWrongModel(t *testing.T) {
 	}
 }
 
+// Blocks cover and find what note vectors do not. Of 704,391 characters 3 count twice.
+func TestMeasure(t *testing.T) {
+	if testing.Short() || raceEnabled() || simd.Active() == simd.Generic {
+		t.Skip("slow; TestExitCodes measures a small vault")
+	}
+	got := runLine(map[string]string{}, "", "measure", "--json", "--vault", shared(t, "vaults/obsidian-help-minilm"), "--model-path", shared(t, "models/all-MiniLM-L6-v2"))
+	var r measure.Report
+	if err := json.Unmarshal([]byte(got.out), &r); err != nil || got.code != 0 || got.err != "" || strings.Contains(got.out, "null") {
+		t.Fatalf("measure = %d, %v\n%s%s", got.code, err, got.out, got.err)
+	}
+	c, scopes := r.Coverage, r.Recall.Scopes
+	if c.Characters != 704394 || c.NoteVectors.Vectors != 173 || c.WithBlocks.Vectors != 1230 || c.WithBlocks.Share < 0.9 || c.NoteVectors.Share > 0.5 ||
+		r.Recall.Asked != 30 || len(scopes) != 3 || scopes[0].MedianRank <= scopes[1].MedianRank || scopes[1].Within10 < 25 || len(r.Timings) != 8 || r.Timings[7].Runs != 20 {
+		t.Errorf("measure = %+v, want blocks to cover and to find more than notes do", r)
+	}
+}
+
 // A whole session, every command and tool, leaves every byte, time and name
 // below the vault as it was.
 func TestReadOnly(t *testing.T) {
@@ -254,7 +276,7 @@ func TestReadOnly(t *testing.T) {
 {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"get_note","arguments":{"path":"sub/crlf.md"}}}
 {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"index_status","arguments":{}}}
 `
-	for _, args := range [][]string{{"serve"}, {"search", "upper"}, {"related", "b201.md"}, {"status"}, {"verify"}} {
+	for _, args := range [][]string{{"serve"}, {"search", "upper"}, {"related", "b201.md"}, {"status"}, {"verify"}, {"measure"}} {
 		if got := runLine(map[string]string{"SMART_VAULT_PATH": dir}, session, args...); got.code != 0 || got.out == "" || strings.Contains(got.out, `"isError":true`) {
 			t.Errorf("run(%q) = %d\n%s%s", args, got.code, got.out, got.err)
 		}

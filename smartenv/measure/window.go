@@ -34,6 +34,14 @@ type cutter struct {
 	fit   func(text string) string // nil: the token loop is not applied
 }
 
+// Behind returns what fit does to a text when the model sees it with prefix
+// before it, as it does with the documents of some models.
+func Behind(prefix string, fit func(text string) string) func(text string) string {
+	return func(text string) string {
+		return text[:max(0, len(fit(prefix+text))-len(prefix))]
+	}
+}
+
 // The plugin's estimate of a token's length, and its limit for a model that
 // names none: together they are the cap of an input (format section 7.1).
 const (

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,30 @@ import (
 // Command is one row of the subcommand table.
 type Command struct {
 	Name, Args, Summary string
-	TakesArgs           bool // positional arguments are allowed; several are joined with spaces
+	TakesArgs           bool   // positional arguments are allowed; several are joined with spaces
+	Missing             string // what to say when there is none; "" when none are needed
+}
+
+// Choose finds the subcommand that args begin with and returns its index and
+// the other arguments; arguments that are empty or begin with a flag mean the
+// first. The error is a UsageError, or flag.ErrHelp after the list was written to
+// out.
+func Choose(commands []Command, args []string, out io.Writer) (chosen int, rest []string, err error) {
+	var names []string
+	for i, c := range commands {
+		if len(args) > 0 && c.Name == args[0] {
+			return i, args[1:], nil
+		}
+		names = append(names, c.Name)
+	}
+	switch {
+	case len(args) > 0 && slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0]):
+		help(out, commands)
+		return 0, nil, flag.ErrHelp
+	case len(args) == 0 || strings.HasPrefix(args[0], "-"):
+		return 0, args, nil
+	}
+	return 0, nil, UsageError{fmt.Sprintf("unknown command %q: use one of %s, or --help", args[0], strings.Join(names, ", "))}
 }
 
 // UsageError is a mistake of the caller: one line, with the way out.
@@ -48,7 +72,7 @@ func Parse(c Command, args []string, out io.Writer) (Line, error) {
 	for len(args) > 0 {
 		err := f.Parse(args)
 		if errors.Is(err, flag.ErrHelp) {
-			CommandHelp(out, c)
+			commandHelp(out, c)
 			return line, err
 		}
 		if err != nil {
@@ -66,7 +90,9 @@ func Parse(c Command, args []string, out io.Writer) (Line, error) {
 	if !c.TakesArgs && len(words) > 0 {
 		return line, UsageError{fmt.Sprintf("%s: unexpected argument %q: see smart-connections-mcp %s --help", c.Name, words[0], c.Name)}
 	}
-	line.Query = strings.Join(words, " ")
+	if line.Query = strings.Join(words, " "); line.Query == "" && c.Missing != "" {
+		return line, UsageError{c.Name + ": " + c.Missing}
+	}
 	return line, nil
 }
 
@@ -101,6 +127,9 @@ func flags(c Command, line *Line) *flag.FlagSet {
 	case "verify":
 		f.StringVar(&line.Sample, "sample", "", "items to compare in each collection, `N` or all (default $SMART_VERIFY_SAMPLE, else 12)")
 		f.Uint64Var(&line.Seed, "seed", 0, "seed of the sample (default: from the clock; it is printed)")
+	case "measure":
+		f.StringVar(&line.Sample, "sample", "", "notes to ask for by a quote, `N` or all (default 30)")
+		f.Uint64Var(&line.Seed, "seed", 0, "seed of the sample (default 0, so that runs can be compared)")
 	case "demo":
 		f.BoolVar(&line.Serve, "serve", false, "speak MCP over the demo vault")
 	}
@@ -138,6 +167,15 @@ func (l Line) RelatedInput() tools.RelatedInput {
 	return in
 }
 
+// Value is a setting as a flag or the environment gives it; a placeholder that
+// the client left unexpanded counts as unset.
+func Value(text string) string {
+	if text = strings.TrimSpace(text); strings.HasPrefix(text, "${user_config.") {
+		return ""
+	}
+	return text
+}
+
 // Sample reads the size of a sample: a number from 1, or all, which is 0.
 func Sample(text string) (int, error) {
 	if text == "all" {
@@ -150,8 +188,8 @@ func Sample(text string) (int, error) {
 	return n, nil
 }
 
-// Help lists the subcommands.
-func Help(out io.Writer, commands []Command) {
+// help lists the subcommands.
+func help(out io.Writer, commands []Command) {
 	fmt.Fprint(out, `Semantic search over an Obsidian vault, from the embeddings that the Smart
 Connections plugin has computed. Read-only: nothing is written into the vault.
 
@@ -176,8 +214,8 @@ Flags of a command: smart-connections-mcp COMMAND --help
 `)
 }
 
-// CommandHelp describes one subcommand and its flags.
-func CommandHelp(out io.Writer, c Command) {
+// commandHelp describes one subcommand and its flags.
+func commandHelp(out io.Writer, c Command) {
 	var line Line
 	fmt.Fprintf(out, "%s: %s\n\nUsage: smart-connections-mcp %s [flags]\n\n", c.Name, c.Summary, strings.TrimSpace(c.Name+" "+c.Args))
 	f := flags(c, &line)

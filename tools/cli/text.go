@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -17,6 +18,14 @@ const (
 	excerptLines = 4
 	excerptWidth = 100
 )
+
+// JSON prints an answer as one object.
+func JSON(out io.Writer, answer any) error {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(answer)
+}
 
 // Search prints a ranking: a line a note, and the beginning of its passage.
 func Search(out io.Writer, answer tools.SearchOutput) {
