@@ -185,6 +185,9 @@ func (s *Server) Status(ctx context.Context) (StatusOutput, error) {
 	}
 	out.files(status)
 	out.listFolders(snap)
+	if lack := s.lacking.Load(); lack != nil && lack.model == snap.Model {
+		finding = "search_notes cannot embed queries: " + s.scrubError(lack.err).Error() + " (related_notes and get_note need no model and still work)"
+	}
 	out.warn(snap, finding)
 	out.fit()
 	return out, nil

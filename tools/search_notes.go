@@ -158,7 +158,7 @@ func (s *Server) Search(ctx context.Context, in SearchInput) (SearchOutput, erro
 // rank embeds the query in the snapshot's vector space and ranks the pools. doubt
 // is what speaks against the embedder; too much of it is an error.
 func (s *Server) rank(ctx context.Context, snap *smartenv.Snapshot, query string, q search.Query) (answer search.Answer, doubt string, err error) {
-	embedder, err := s.embedder(ctx, snap.Model)
+	embedder, err := s.queryEmbedder(ctx, snap.Model)
 	if err != nil {
 		return answer, "", fmt.Errorf("the query cannot be embedded: %w (related_notes, get_note and index_status need no model and still work)", err)
 	}

@@ -55,6 +55,7 @@ type Server struct {
 	cpu      chan struct{}                     // one place for each computation that may run
 	loaded   atomic.Pointer[smartenv.Snapshot] // the last one seen, for what must not wait
 	proofs   proofs
+	lacking  atomic.Pointer[lack] // why the last attempt to get an embedder failed
 	patience time.Duration                     // how long a client waits for one answer
 }
 
@@ -207,7 +208,7 @@ func (s *Server) warm(ctx context.Context) {
 	if err != nil || snap.Refusal != nil || len(snap.Notes.Items)+len(snap.Blocks.Items) == 0 {
 		return
 	}
-	e, err := s.embedder(ctx, snap.Model)
+	e, err := s.queryEmbedder(ctx, snap.Model)
 	if err != nil {
 		s.log.Warn("loading the model", "err", err)
 		return
@@ -223,6 +224,24 @@ func (s *Server) snapshot(ctx context.Context) (*smartenv.Snapshot, error) {
 	}
 	s.loaded.Store(snap)
 	return snap, nil
+}
+
+// A lack is why there is no embedder of a model.
+type lack struct {
+	model smartenv.Model
+	err   error
+}
+
+// queryEmbedder returns the embedder of a model and remembers when there is none.
+func (s *Server) queryEmbedder(ctx context.Context, m smartenv.Model) (Embedder, error) {
+	e, err := s.embedder(ctx, m)
+	switch {
+	case err == nil:
+		s.lacking.Store(nil)
+	case ctx.Err() == nil:
+		s.lacking.Store(&lack{m, err})
+	}
+	return e, err
 }
 
 // compute runs work when a processor is free for it.

@@ -51,6 +51,9 @@ func (s *Shared) Model(ctx context.Context, id smartenv.Model) (*bert.Model, err
 
 // load fetches or reads the weights and gives them the profile of id's space.
 func (s *Shared) load(ctx context.Context, id smartenv.Model) (*bert.Model, error) {
+	if err := computable(id); err != nil {
+		return nil, err
+	}
 	profile, ok := bert.ProfileFor(id.Space)
 	if !ok {
 		return nil, fmt.Errorf("this program does not know how the vector space %q of %s is made: update it, or choose another model in the plugin's settings", id.Space, id.Name)
@@ -64,6 +67,30 @@ func (s *Shared) load(ctx context.Context, id smartenv.Model) (*bert.Model, erro
 		return nil, fmt.Errorf("the weights at hand give %d dimensions, and the vault was indexed with %s of %d: check SMART_MODEL_PATH", checkpoint.Config.Hidden, id.Name, id.Dims)
 	}
 	return bert.New(checkpoint, profile)
+}
+
+// computable refuses the models that no weights would help with, before any are
+// looked for: those of a provider other than the plugin's own runtime, and those
+// of other families in the plugin's lists. What a model of no list is, its
+// config.json tells.
+func computable(id smartenv.Model) error {
+	const wayOut = "choose a BERT model in the plugin's settings, such as TaylorAI/bge-micro-v2, and let it embed the vault again"
+	if id.Provider != "transformers" {
+		return fmt.Errorf("the vault's vectors were made by %s of the provider %q, which this program does not call: %s", id.Name, id.Provider, wayOut)
+	}
+	families := map[string]string{
+		"onnx-community/granite-embedding-97m-multilingual-r2-ONNX": "ModernBERT",
+		"onnx-community/DenseOn-ONNX":                               "ModernBERT",
+		"onnx-community/embeddinggemma-300m-ONNX":                   "Gemma",
+		"Xenova/jina-embeddings-v2-base-zh":                         "JinaBERT",
+		"Xenova/jina-embeddings-v2-small-en":                        "JinaBERT",
+		"nomic-ai/nomic-embed-text-v1.5":                            "NomicBERT",
+		"nomic-ai/nomic-embed-text-v1":                              "NomicBERT",
+	}
+	if family, other := families[id.Name]; other {
+		return fmt.Errorf("the vault's model %s is of the family %s, and this program computes BERT only: %s", id.Name, family, wayOut)
+	}
+	return nil
 }
 
 func (s *Shared) loaded(id smartenv.Model) *bert.Model {

@@ -47,7 +47,9 @@ func TestModelIsShared(t *testing.T) {
 // The identity of the vault's model decides the vector space, or that there is
 // none to be had.
 func TestModel(t *testing.T) {
-	short, wide, strange, absent := mini(), mini(), mini(), mini()
+	short, wide, strange, absent, api, family := mini(), mini(), mini(), mini(), mini(), mini()
+	api.Provider, api.Name = "ollama", "nomic-embed-text"
+	family.Name = "nomic-ai/nomic-embed-text-v1.5"
 	short.MaxTokens = 8
 	wide.Dims = 384
 	strange.Space = "somebody/something/retrieval-v9"
@@ -62,6 +64,8 @@ func TestModel(t *testing.T) {
 		{"other dimensions", wide, "give 128 dimensions, and the vault was indexed with builtin/mini-2l-128 of 384"},
 		{"unknown space", strange, `does not know how the vector space "somebody/something/retrieval-v9"`},
 		{"no such model at hand", absent, "SMART_MODEL_PATH"},
+		{"another provider", api, `nomic-embed-text of the provider "ollama", which this program does not call: choose a BERT model`},
+		{"another family", family, "nomic-ai/nomic-embed-text-v1.5 is of the family NomicBERT, and this program computes BERT only: choose a BERT model"},
 	}
 	text := strings.Repeat("rose ", 40)
 	for _, test := range tests {
