@@ -50,6 +50,8 @@ type StatusOutput struct {
 	FoldersLeftOut int        `json:"folders_left_out,omitempty"`
 
 	Shards       []indexFile        `json:"shards"`
+	InlineFiles  int                `json:"inline_files,omitempty"`        // of an inline index, one a note
+	Ghosts       int                `json:"ghost_block_records,omitempty"` // of an inline index: blocks that no note lists
 	Multifiles   map[string]vectors `json:"multifiles"`
 	FilesInUse   map[string]int     `json:"embedding_files_in_use"` // file → items
 	Records      int                `json:"records"`
@@ -159,6 +161,8 @@ func (s *Server) Status(ctx context.Context) (StatusOutput, error) {
 		BlocksTotal:     status.Blocks.Total,
 		BlocksWaiting:   status.Blocks.Wanted,
 		NotesWithout:    withoutVector(snap),
+		InlineFiles:     status.InlineFiles,
+		Ghosts:          status.Ghosts,
 		Records:         status.Records,
 		Tombstones:      status.Tombstones,
 		Unresolvable:    unresolvable(status.Refused),

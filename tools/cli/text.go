@@ -121,7 +121,11 @@ func Status(out io.Writer, s tools.StatusOutput) {
 	}
 	fmt.Fprintf(out, "notes       %d with vector, %d stale, %d missing on disk, %d not indexed\n", s.EmbeddedNotes, s.StaleNotes, s.MissingNotes, s.NotIndexed)
 	fmt.Fprintf(out, "blocks      %d of %d with vector, %d stale\n", s.EmbeddedBlocks, s.BlocksTotal, s.StaleBlocks)
-	fmt.Fprintf(out, "log         %d records in %d shards, %d tombstones, %d damaged lines\n", s.Records, len(s.Shards), s.Tombstones, s.Skipped.Count)
+	files, kind := len(s.Shards), "shards"
+	if s.InlineFiles > 0 {
+		files, kind = s.InlineFiles, "files"
+	}
+	fmt.Fprintf(out, "log         %d records in %d %s, %d tombstones, %d damaged lines\n", s.Records, files, kind, s.Tombstones, s.Skipped.Count)
 	for _, collection := range slices.Sorted(maps.Keys(s.Refused)) {
 		for _, reason := range slices.Sorted(maps.Keys(s.Refused[collection])) {
 			fmt.Fprintf(out, "refused     references of %s, %s: %d\n", collection, reason, s.Refused[collection][reason])
