@@ -117,7 +117,7 @@ func indexStatus() tool {
 
 Read warnings first: plain sentences, each with what the user can do. embedded_notes and embedded_blocks (sections) have vectors and can be found; notes_not_indexed and notes_missing_on_disk cannot. stale_* are ranked by an older text. freshness counts all notes by state. notes_without_vector gives the reasons why notes have none. folders lists folders two levels deep with their vectors. model is the embedding model of the stored vectors; query_embedder must be the same, and query_embedder_ready says whether its weights are loaded; query_embedder_proof compares it with stored vectors.
 
-The rest is for diagnosis: files of the index, references and vectors that are not used and why, skipped lines, ignored files.`,
+The rest is for diagnosis: the index's files, and what of them is not used and why.`,
 		input:  statusInputSchema,
 		output: statusOutputSchema,
 		run: func(ctx context.Context, s *Server, a *args) (any, error) {

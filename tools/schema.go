@@ -160,7 +160,7 @@ const statusOutputSchema = `{
     "query_embedder": {"type": "string"},
     "query_embedder_ready": {"type": "boolean"},
     "model_matches_query_embedder": {"type": "boolean"},
-    "query_embedder_proof": {"type": "object", "properties": {"verdict": {"type": "string"}, "cosine": {"type": "number"}}},
+    "query_embedder_proof": {"type": "object", "properties": {"verdict": {"type": "string"}, "compared": {"type": "integer"}, "cosine": {"type": "number"}, "reason": {"type": "string"}}},
     "refusal": {"type": "string"},
     "behind": {"type": "string"},
     "embedded_notes": {"type": "integer"},
