@@ -14,15 +14,16 @@ func (t *tokenizer) fit(text string, limit int) (fitting string, ids []int) {
 	ids = t.ids(text)
 	for units := len16(text); len(ids) > limit && units > 0; {
 		share := float64(limit) / float64(len(ids))
-		// units is what JavaScript's string would have: one more than the text
-		// when the cut falls inside a surrogate pair, half of which no token shows.
 		units = int(math.Floor(float64(units) * share * 0.9))
 		text = prefix16(text, units)
+		half := ""
 		if space := strings.LastIndexByte(text, ' '); space > 0 {
 			text = text[:space]
 			units = len16(text)
+		} else if len16(text) < units {
+			half = t.half // JavaScript's string keeps one unit of the pair cut in two
 		}
-		ids = t.ids(text)
+		ids = t.ids(text + half)
 	}
 	return text, ids
 }

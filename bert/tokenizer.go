@@ -2,113 +2,85 @@ package bert
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/sugarme/tokenizer/model"
-	"github.com/sugarme/tokenizer/model/wordpiece"
 )
 
-// tokenizer turns text into ids as transformers.js's BertTokenizer does.
-// Normalising and splitting are ours; of the sugarme library only the
-// vocabulary and the greedy match within one word are used, which cannot
-// panic or end the process. Safe for concurrent use.
+// tokenizer turns text into ids as transformers.js does: literal tokens are
+// found in the raw text, and what lies between them is normalised and taken
+// apart by the segmenter. Safe for concurrent use.
 type tokenizer struct {
-	normaliser
-	pieces   wordpiece.WordPiece
+	segmenter
 	special  literals
 	cls, sep int
-	unk      int
-	wordMax  int // a longer word, in code points, is unknown
+	half     string // what half a surrogate pair at the end of a text is like
+}
+
+// segmenter is that in which tokenizers differ. It works on the sections of a
+// text between its literal tokens.
+type segmenter interface {
+	normalise(section string) string
+	// appendIDs appends the ids of the pieces of a normalised section. It is
+	// told whether the text begins with the section.
+	appendIDs(ids []int, section string, first bool) []int
 }
 
 func newTokenizer(v Vocabulary) (*tokenizer, error) {
 	if err := v.check(); err != nil {
 		return nil, err
 	}
-	ids := make(model.Vocab, len(v.Tokens))
+	ids := make(map[string]int, len(v.Tokens))
 	for id, token := range v.Tokens {
 		if token != "" {
 			ids[token] = id
 		}
 	}
-	return &tokenizer{
-		normaliser: normaliser{clean: v.CleanText, isolate: v.ChineseChars, lower: v.Lowercase, strip: v.StripAccents},
-		pieces: wordpiece.NewWordPieceBuilder().Vocab(&ids).UnkToken(v.UnkToken).
-			ContinuingSubwordPrefix(v.Prefix).MaxInputCharsPerWord(v.MaxWordChars).Build(),
-		special: newLiterals(v.Special, ids),
-		cls:     ids[v.ClsToken],
-		sep:     ids[v.SepToken],
-		unk:     ids[v.UnkToken],
-		wordMax: v.MaxWordChars,
-	}, nil
+	t := &tokenizer{special: newLiterals(v.Special, ids), cls: ids[v.ClsToken], sep: ids[v.SepToken]}
+	if v.Unigram != nil {
+		t.segmenter = newUnigram(v, ids)
+	} else {
+		t.segmenter = newWordPiece(v, ids)
+	}
+	if v.WordPiece == nil || !v.CleanText { // cleaning drops half a pair
+		t.half = "\U0010FFFF" // like that half no character, and in no vocabulary
+	}
+	return t, nil
 }
 
 // ids returns all ids of the text, [CLS] first and [SEP] last, uncut.
 func (t *tokenizer) ids(text string) []int {
 	ids := make([]int, 1, len(text)/4+2)
 	ids[0] = t.cls
-	for {
+	var before Literal
+	for first := true; ; first = false {
 		at, literal := t.special.next(text)
-		for word := range words(t.normalise(text[:at])) {
-			ids = t.appendWord(ids, word)
+		section := text[:at]
+		if before.RStrip {
+			section = strings.TrimLeftFunc(section, isSpace)
 		}
-		if literal.text == "" {
+		if literal.LStrip {
+			section = strings.TrimRightFunc(section, isSpace)
+		}
+		section = t.normalise(section)
+		if id, is := t.special.id(section); is { // such as "＜s＞", and nothing beside it
+			ids = append(ids, id)
+		} else {
+			ids = t.appendIDs(ids, section, first)
+		}
+		if literal.Text == "" {
 			return append(ids, t.sep)
 		}
 		ids = append(ids, literal.id)
-		text = text[at+len(literal.text):]
-	}
-}
-
-// appendWord appends the ids of a word's pieces: from the left, the longest
-// piece known at each place, or the unknown token for the whole word.
-func (t *tokenizer) appendWord(ids []int, word string) []int {
-	if len(word) <= t.wordMax { // bytes, so code points too
-		if id, ok := t.pieces.TokenToId(word); ok {
-			return append(ids, id) // most words: the greedy match's first try, without its copies
-		}
-	}
-	pieces, err := t.pieces.Tokenize(word)
-	if err != nil { // only when the vocabulary lacks the unknown token, which check refuses
-		return append(ids, t.unk)
-	}
-	for _, piece := range pieces {
-		ids = append(ids, piece.Id)
-	}
-	return ids
-}
-
-// words yields the words of a normalised text: runs between white space, each
-// punctuation mark being a word of its own.
-func words(text string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		start := 0 // of the current run
-		for i, r := range text {
-			space, mark := isSpace(r), isPunctuation(r)
-			if !space && !mark {
-				continue
-			}
-			if start < i && !yield(text[start:i]) {
-				return
-			}
-			start = i + utf8.RuneLen(r)
-			if mark && !yield(text[i:start]) {
-				return
-			}
-		}
-		if start < len(text) {
-			yield(text[start:])
-		}
+		text = text[at+len(literal.Text):]
+		before = literal.Literal
 	}
 }
 
 // literal is a token that is found in raw text as it is written.
 type literal struct {
-	text string
-	id   int
+	Literal
+	id int
 }
 
 // literals finds literal tokens.
@@ -117,20 +89,20 @@ type literals struct {
 	first   string    // the characters they begin with
 }
 
-func newLiterals(texts []string, ids map[string]int) literals {
+func newLiterals(list []Literal, ids map[string]int) literals {
 	var l literals
-	for _, text := range texts {
-		id, known := ids[text]
+	for _, token := range list {
+		id, known := ids[token.Text]
 		if !known {
 			continue
 		}
-		l.longest = append(l.longest, literal{text, id})
-		first, _ := utf8.DecodeRuneInString(text)
+		l.longest = append(l.longest, literal{token, id})
+		first, _ := utf8.DecodeRuneInString(token.Text)
 		if !strings.ContainsRune(l.first, first) {
 			l.first += string(first)
 		}
 	}
-	slices.SortStableFunc(l.longest, func(a, b literal) int { return cmp.Compare(len(b.text), len(a.text)) })
+	slices.SortStableFunc(l.longest, func(a, b literal) int { return cmp.Compare(len(b.Text), len(a.Text)) })
 	return l
 }
 
@@ -144,7 +116,7 @@ func (l literals) next(text string) (at int, found literal) {
 		}
 		at += i
 		for _, candidate := range l.longest {
-			if strings.HasPrefix(text[at:], candidate.text) {
+			if strings.HasPrefix(text[at:], candidate.Text) {
 				return at, candidate
 			}
 		}
@@ -152,4 +124,14 @@ func (l literals) next(text string) (at int, found literal) {
 		at += size
 	}
 	return len(text), literal{}
+}
+
+// id returns the id of the literal token that is spelt like the text.
+func (l literals) id(text string) (id int, is bool) {
+	for _, literal := range l.longest {
+		if literal.Text == text {
+			return literal.id, true
+		}
+	}
+	return 0, false
 }

@@ -112,7 +112,7 @@ func TestLiteralTokens(t *testing.T) {
 }
 
 func TestLiteralsLongestFirst(t *testing.T) {
-	l := newLiterals([]string{"<a>", "<a>b", "éx", "none"}, map[string]int{"<a>": 1, "<a>b": 2, "éx": 3})
+	l := newLiterals([]Literal{{Text: "<a>"}, {Text: "<a>b"}, {Text: "éx"}, {Text: "none"}}, map[string]int{"<a>": 1, "<a>b": 2, "éx": 3})
 	tests := []struct {
 		in   string
 		at   int
@@ -125,8 +125,8 @@ func TestLiteralsLongestFirst(t *testing.T) {
 		{"", 0, ""},
 	}
 	for _, tt := range tests {
-		if at, found := l.next(tt.in); at != tt.at || found.text != tt.want {
-			t.Errorf("next(%q) = %d, %q, want %d, %q", tt.in, at, found.text, tt.at, tt.want)
+		if at, found := l.next(tt.in); at != tt.at || found.Text != tt.want {
+			t.Errorf("next(%q) = %d, %q, want %d, %q", tt.in, at, found.Text, tt.at, tt.want)
 		}
 	}
 }

@@ -54,10 +54,10 @@ const tiny = `{
 
 func TestParseVocabulary(t *testing.T) {
 	want := Vocabulary{
-		Tokens: []string{"[UNK]", "[CLS]", "[SEP]", "a", "", "[MASK]"}, Special: []string{"[MASK]"},
-		CleanText: true, ChineseChars: true, Lowercase: true, StripAccents: true,
-		UnkToken: "[UNK]", ClsToken: "[CLS]", SepToken: "[SEP]", Prefix: "##", MaxWordChars: 100,
+		Tokens: []string{"[UNK]", "[CLS]", "[SEP]", "a", "", "[MASK]"}, Special: []Literal{{Text: "[MASK]"}},
+		UnkToken: "[UNK]", ClsToken: "[CLS]", SepToken: "[SEP]",
 	}
+	settings := WordPiece{CleanText: true, ChineseChars: true, Lowercase: true, StripAccents: true, Prefix: "##", MaxWordChars: 100}
 	tests := []struct {
 		name, from, to string
 		change         func(v *Vocabulary)
@@ -66,10 +66,13 @@ func TestParseVocabulary(t *testing.T) {
 		{"accents follow case", `"lowercase": true`, `"lowercase": false`, func(v *Vocabulary) { v.Lowercase, v.StripAccents = false, false }},
 		{"accents by themselves", `"strip_accents": null`, `"strip_accents": false`, func(v *Vocabulary) { v.StripAccents = false }},
 		{"defaults", `"continuing_subword_prefix": "##", "max_input_chars_per_word": 100, `, "", func(*Vocabulary) {}},
+		{"white space beside a literal", `"special": true`, `"special": true, "lstrip": true, "rstrip": true`, func(v *Vocabulary) { v.Special = []Literal{{"[MASK]", true, true}} }},
+		{"type not named", `"type": "WordPiece", `, "", func(*Vocabulary) {}},
 		{"BertProcessing", `"TemplateProcessing"`, `"BertProcessing", "sep": ["[SEP]", 2], "cls": ["[CLS]", 1]`, func(*Vocabulary) {}},
 	}
 	for _, tt := range tests {
-		want := want
+		want, settings := want, settings
+		want.WordPiece = &settings
 		tt.change(&want)
 		got, err := ParseVocabulary([]byte(strings.Replace(tiny, tt.from, tt.to, 1)))
 		if err != nil || !reflect.DeepEqual(got, want) {
@@ -80,7 +83,7 @@ func TestParseVocabulary(t *testing.T) {
 
 func TestParseVocabularyRefuses(t *testing.T) {
 	tests := []struct{ name, from, to, want string }{
-		{"model", `"type": "WordPiece"`, `"type": "Unigram"`, `model is "Unigram"`},
+		{"model", `"type": "WordPiece"`, `"type": "BPE"`, `model is "BPE": only WordPiece and Unigram are computed here; choose a model`},
 		{"normaliser", `"BertNormalizer"`, `"Precompiled"`, `normalizer is "Precompiled"`},
 		{"splitter", `"BertPreTokenizer"`, `"Metaspace"`, `pre_tokenizer is "Metaspace"`},
 		{"template", `"TemplateProcessing"`, `"RobertaProcessing"`, `"RobertaProcessing"`},
@@ -91,8 +94,9 @@ func TestParseVocabularyRefuses(t *testing.T) {
 		{"double id", `"a": 3`, `"a": 2`, "same id 2"},
 		{"list for a table", `{"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "a": 3}`, `["a"]`, "model.vocab"},
 		{"null for a table", `{"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "a": 3}`, `null`, "model.vocab is null"},
-		{"greedy literal", `"special": true`, `"lstrip": true`, `added token "[MASK]"`},
-		{"normalised literal", `"special": true`, `"normalized": true`, `added token "[MASK]"`},
+		{"normalised literal", `"special": true`, `"special": true, "normalized": true`, `added token "[MASK]"`},
+		{"literal that is not special", `"special": true`, `"special": false`, `added token "[MASK]" is matched after normalising`},
+		{"literal with a space", `"content": "[MASK]"`, `"content": "[MASK] "`, `added token "[MASK] " begins or ends`},
 		{"no word length", `"max_input_chars_per_word": 100`, `"max_input_chars_per_word": 0`, "max_input_chars_per_word"},
 		{"not JSON", `{`, ``, "tokenizer.json"},
 	}
@@ -114,9 +118,9 @@ func TestVocabularyFromText(t *testing.T) {
 	got, err := VocabularyFromText([]byte(vocab), []byte(`{"do_lower_case":false,"strip_accents":true,"tokenize_chinese_chars":false,
 		"cls_token":{"content":"<s>"},"sep_token":"</s>","pad_token":null,"additional_special_tokens":["[EXTRA]","[NONE]"]}`))
 	want := Vocabulary{
-		Tokens: []string{"<p>", "[UNK]", "<s>", "</s>", "a", "[EXTRA]"}, Special: []string{"[UNK]", "<s>", "</s>", "[EXTRA]"},
-		CleanText: true, StripAccents: true,
-		UnkToken: "[UNK]", ClsToken: "<s>", SepToken: "</s>", Prefix: "##", MaxWordChars: 100,
+		Tokens: []string{"<p>", "[UNK]", "<s>", "</s>", "a", "[EXTRA]"}, Special: []Literal{{Text: "[UNK]"}, {Text: "<s>"}, {Text: "</s>"}, {Text: "[EXTRA]"}},
+		UnkToken: "[UNK]", ClsToken: "<s>", SepToken: "</s>",
+		WordPiece: &WordPiece{CleanText: true, StripAccents: true, Prefix: "##", MaxWordChars: 100},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("VocabularyFromText = %+v, %v, want %+v", got, err, want)
