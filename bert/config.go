@@ -59,9 +59,9 @@ func ParseConfig(data []byte) (Config, error) {
 	case kind != "bert":
 		return Config{}, fmt.Errorf("config.json: model_type is %q: only models of type \"bert\" are computed here; choose one of them, such as TaylorAI/bge-micro-v2", kind)
 	case file.PositionType != "absolute":
-		return Config{}, fmt.Errorf("config.json: position_embedding_type is %q: only \"absolute\" is computed here; choose another model", file.PositionType)
+		return Config{}, fmt.Errorf("config.json: position_embedding_type is %q: only \"absolute\" is computed here; choose another model, such as TaylorAI/bge-micro-v2", file.PositionType)
 	case file.Decoder:
-		return Config{}, errors.New("config.json: is_decoder is true: only encoders are computed here; choose another model")
+		return Config{}, errors.New("config.json: is_decoder is true: only encoders are computed here; choose another model, such as TaylorAI/bge-micro-v2")
 	}
 	c := Config{
 		Layers: file.Layers, Heads: file.Heads, Hidden: file.Hidden, Intermediate: file.Intermediate,

@@ -1,7 +1,6 @@
 package bert
 
 import (
-	"encoding/json"
 	"math"
 	"os"
 	"slices"
@@ -60,6 +59,46 @@ func TestParseConfigRefuses(t *testing.T) {
 	}
 }
 
+// The config.json of each model that the plugin has offered, as far as it
+// decides what is computed. A file of another family names its sizes otherwise.
+func TestParseConfigOfOfferedModels(t *testing.T) {
+	const (
+		six     = `{"architectures":["BertModel"],"model_type":"bert","hidden_size":384,"num_hidden_layers":6,"num_attention_heads":12,"intermediate_size":1536,"hidden_act":"gelu","layer_norm_eps":1e-12,"max_position_embeddings":512,"position_embedding_type":"absolute","type_vocab_size":2,"vocab_size":30522,"use_cache":true}`
+		modern  = `{"architectures":["ModernBertModel"],"model_type":"modernbert","hidden_size":384,"num_hidden_layers":12,"num_attention_heads":12,"intermediate_size":1536,"global_attn_every_n_layers":3,"max_position_embeddings":32768,"norm_eps":1e-05,"vocab_size":180000}`
+		alibi   = `{"architectures":["JinaBertForMaskedLM"],"model_type":"bert","hidden_size":512,"num_hidden_layers":4,"num_attention_heads":8,"intermediate_size":2048,"feed_forward_type":"geglu","max_position_embeddings":8192,"position_embedding_type":"alibi","type_vocab_size":2,"vocab_size":30528}`
+		nomic   = `{"architectures":["NomicBertModel"],"model_type":"nomic_bert","n_embd":768,"n_layer":12,"n_head":12,"n_inner":3072,"n_positions":8192,"activation_function":"swiglu","rotary_emb_fraction":1.0,"vocab_size":30528}`
+		gemma   = `{"architectures":["Gemma3TextModel"],"model_type":"gemma3_text","hidden_size":768,"num_hidden_layers":24,"num_attention_heads":3,"intermediate_size":1152,"hidden_activation":"gelu_pytorch_tanh","max_position_embeddings":2048,"rms_norm_eps":1e-06,"vocab_size":262144}`
+		refused = `only models of type "bert" are computed here; choose one of them, such as TaylorAI/bge-micro-v2`
+	)
+	with := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(six) }
+	tests := []struct{ model, config, want string }{
+		{"TaylorAI/bge-micro-v2", with(`layers":6`, `layers":3`), ""},
+		{"TaylorAI/gte-tiny", six, ""},
+		{"Mihaiii/Ivysaur", six, ""},
+		{"Xenova/bge-small-en-v1.5", with(`layers":6`, `layers":12`), ""},
+		{"andersonbcdefg/bge-small-4096", with(`layers":6`, `layers":12`, `embeddings":512`, `embeddings":4096`), ""},
+		{"Snowflake/snowflake-arctic-embed-xs", six, ""},
+		{"Snowflake/snowflake-arctic-embed-s", with(`layers":6`, `layers":12`), ""},
+		{"Snowflake/snowflake-arctic-embed-m", with(`layers":6`, `layers":12`, "384", "768", "1536", "3072"), ""},
+		{"Xenova/all-MiniLM-L6-v2", six, ""},
+		{"Xenova/multilingual-e5-small", with(`layers":6`, `layers":12`, "30522", `250037,"tokenizer_class":"XLMRobertaTokenizer"`), ""},
+		{"onnx-community/granite-embedding-97m-multilingual-r2-ONNX", modern, `model_type is "modernbert": ` + refused},
+		{"onnx-community/DenseOn-ONNX", modern, `model_type is "modernbert": ` + refused},
+		{"onnx-community/embeddinggemma-300m-ONNX", gemma, `model_type is "gemma3_text": ` + refused},
+		{"nomic-ai/nomic-embed-text-v1.5", nomic, `model_type is "nomic_bert": ` + refused},
+		{"Xenova/jina-embeddings-v2-small-en", alibi, `position_embedding_type is "alibi": only "absolute" is computed here; choose another model, such as`},
+		{"intfloat/multilingual-e5-base", with(`"bert"`, `"xlm-roberta"`), `model_type is "xlm-roberta": ` + refused},
+		{"sentence-transformers/all-mpnet-base-v2", with(`"bert"`, `"mpnet"`), `model_type is "mpnet": ` + refused},
+		{"sentence-transformers/msmarco-distilbert-base-v4", `{"architectures":["DistilBertModel"],"model_type":"distilbert","dim":768,"n_layers":6,"n_heads":12,"vocab_size":30522}`, `model_type is "distilbert": ` + refused},
+	}
+	for _, tt := range tests {
+		_, err := ParseConfig([]byte(tt.config))
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: error %v, want %q in it", tt.model, err, tt.want)
+		}
+	}
+}
+
 func TestParseConfigBeforeModelType(t *testing.T) {
 	old := strings.Replace(sound, `"model_type":"bert"`, `"architectures":["BertForMaskedLM"]`, 1)
 	if _, err := ParseConfig([]byte(old)); err != nil {
@@ -95,49 +134,5 @@ func TestConfigNaN(t *testing.T) {
 	c.Eps = float32(math.NaN())
 	if c.check() == nil {
 		t.Error("an epsilon of NaN is accepted")
-	}
-}
-
-// The profiles of the plugin's catalogue, under the names in its own
-// fingerprints (a copy of the plugin's golden lies in testdata).
-func TestProfileFor(t *testing.T) {
-	const snowflake = "Represent this sentence for searching relevant passages: "
-	want := map[string]Profile{
-		"TaylorAI/bge-micro-v2":                                     {Mean, "", "", 512},
-		"Snowflake/snowflake-arctic-embed-xs":                       {CLS, snowflake, "", 512},
-		"Snowflake/snowflake-arctic-embed-s":                        {CLS, snowflake, "", 512},
-		"Xenova/multilingual-e5-small":                              {Mean, "query: ", "passage: ", 512},
-		"onnx-community/granite-embedding-97m-multilingual-r2-ONNX": {CLS, "", "", 512},
-		"onnx-community/DenseOn-ONNX":                               {CLS, "query: ", "document: ", 512},
-	}
-	var records []struct {
-		Model     string `json:"model_key"`
-		MaxTokens int    `json:"max_tokens"`
-		Space     string `json:"embedding_space_id"`
-	}
-	data, err := os.ReadFile("../testdata/golden/plugin/fingerprints.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, &records); err != nil {
-		t.Fatal(err)
-	}
-	if len(records) != len(want) {
-		t.Errorf("%d models in the catalogue, want %d", len(records), len(want))
-	}
-	for _, r := range records {
-		got, known := ProfileFor(r.Space)
-		if !known || got != want[r.Model] || got.MaxTokens != r.MaxTokens {
-			t.Errorf("ProfileFor(%q) = %+v, %t, want %+v", r.Space, got, known, want[r.Model])
-		}
-	}
-	if got, known := ProfileFor("someone/else/v1"); known {
-		t.Errorf("ProfileFor of an unknown space = %+v", got)
-	}
-}
-
-func TestPoolingString(t *testing.T) {
-	if Mean.String() != "mean" || CLS.String() != "cls" {
-		t.Errorf("poolings are called %q and %q", Mean, CLS)
 	}
 }

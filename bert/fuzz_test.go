@@ -21,20 +21,22 @@ func addTexts(f *testing.F, add func(text string)) {
 // Any bytes have ids: in range, [CLS] first, [SEP] last, the same every time;
 // and invalid UTF-8 is nothing but dropped characters.
 func FuzzTokenize(f *testing.F) {
-	tok := fixtures[0].load(f).tokenizer
+	wordPiece, unigram := fixtures[0].load(f).tokenizer, patched(f, unigramFile, nil)
 	addTexts(f, func(text string) { f.Add(text) })
 	f.Fuzz(func(t *testing.T, text string) {
-		ids := tok.ids(text)
-		if ids[0] != tok.cls || ids[len(ids)-1] != tok.sep {
-			t.Errorf("ids(%q) = %v: not between [CLS] and [SEP]", text, ids)
-		}
-		for _, id := range ids {
-			if id < 0 || id >= 1000 {
-				t.Errorf("ids(%q) has %d", text, id)
+		for _, tok := range []*tokenizer{wordPiece, unigram} {
+			ids := tok.ids(text)
+			if ids[0] != tok.cls || ids[len(ids)-1] != tok.sep {
+				t.Errorf("ids(%q) = %v: not between [CLS] and [SEP]", text, ids)
 			}
-		}
-		if again := tok.ids(string([]rune(text))); !slices.Equal(again, ids) {
-			t.Errorf("ids(%q) = %v, with U+FFFD for invalid bytes %v", text, ids, again)
+			for _, id := range ids {
+				if id < 0 || id >= 3002 || id >= 1000 && tok == wordPiece {
+					t.Errorf("ids(%q) has %d", text, id)
+				}
+			}
+			if again := tok.ids(string([]rune(text))); !slices.Equal(again, ids) {
+				t.Errorf("ids(%q) = %v, with U+FFFD for invalid bytes %v", text, ids, again)
+			}
 		}
 	})
 }
@@ -56,6 +58,7 @@ func FuzzFit(f *testing.F) {
 // search for smaller inputs would otherwise spend its time.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(sound), []byte(tiny))
+	f.Add([]byte(sound), []byte(likely))
 	f.Fuzz(func(t *testing.T, config, vocabulary []byte) {
 		if c, err := ParseConfig(config); err == nil && c.head()*c.Heads != c.Hidden {
 			t.Errorf("ParseConfig(%q) = %+v", config, c)
@@ -68,6 +71,6 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatalf("ParseVocabulary(%q) gives what newTokenizer refuses: %v", vocabulary, err)
 		}
-		tok.ids("a [MASK] text")
+		tok.ids("a [MASK] text<s> ☃\u00A8")
 	})
 }

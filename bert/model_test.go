@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"gorgonia.org/tensor"
+
+	"smart-connections-mcp/simd"
 )
 
 func TestNewRefuses(t *testing.T) {
@@ -42,6 +45,36 @@ func TestNewRefuses(t *testing.T) {
 		tt.change(&c)
 		if _, err := New(c, Profile{}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want %q in it", tt.name, err, tt.want)
+		}
+	}
+}
+
+// A table with more rows than the tokenizer has pieces, as multilingual-e5-small's.
+func TestUnigramModel(t *testing.T) {
+	c := fixtures[0].checkpoint(t)
+	data, err := os.ReadFile(unigramFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Vocabulary, err = ParseVocabulary(data); err != nil {
+		t.Fatal(err)
+	}
+	const name = "embeddings.word_embeddings.weight"
+	if _, err := New(c, Profile{}); err == nil || !strings.Contains(err.Error(), "knows 3002 word pieces, the embedding table 1000") {
+		t.Errorf("with fewer rows than pieces: error %v", err)
+	}
+	words := c.Params[name].Data().([]float32)
+	c.Config.Vocab = 3037
+	c.Params[name] = tensor.New(tensor.WithShape(3037, 48), tensor.WithBacking(slices.Concat(words, words, words, words[:37*48])))
+	m := build(t, c, Profile{QueryPrefix: "query: ", DocumentPrefix: "passage: ", MaxTokens: 512})
+	for _, text := range []string{"", "墙边的玫瑰 roses<mask>", strings.Repeat("中😀", 400)} {
+		got, err := m.Embed(context.Background(), text)
+		_, ids := m.tokenizer.fit("query: "+text, 512)
+		want := make([]float32, m.Dims())
+		pool(want, runLayers(t, m, m.config.Layers, ids).x, Mean)
+		simd.Normalize(want)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("Embed(%.20q) = %v, %v, want %v", text, got, err, want)
 		}
 	}
 }

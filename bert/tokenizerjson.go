@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // ParseVocabulary reads a tokenizer.json with a WordPiece or a Unigram model.
@@ -184,68 +182,6 @@ func (f *tokenizerFile) unigram(v *Vocabulary) (ids map[string]int, err error) {
 	}
 	v.UnkToken, v.Unigram = pieces[unk].text, u
 	return ids, nil
-}
-
-// scoredPiece is an entry of a Unigram model's vocab.
-type scoredPiece struct {
-	text  string
-	score float64
-}
-
-// scoredPieces reads a vocab of pairs such as ["▁the", -3.5] from sound JSON.
-// There may be a quarter of a million, for which the json package takes a
-// second.
-func scoredPieces(list []byte) ([]scoredPiece, error) {
-	pieces := make([]scoredPiece, 0, bytes.Count(list, []byte("[")))
-	for list = skipTo(list[1:]); list[0] != ']'; list = skipTo(list) {
-		var text []byte
-		if list[0] == '[' {
-			list = skipTo(list[1:])
-			text = list[:stringEnd(list)]
-		}
-		end := bytes.IndexByte(list[len(text):], ']') + len(text)
-		number := skipTo(list[len(text):end])
-		score, err := strconv.ParseFloat(string(bytes.TrimRight(number, jsonSpace)), 64)
-		if len(text) == 0 || err != nil {
-			return nil, fmt.Errorf("entry %d is no token with its score", len(pieces))
-		}
-		p := scoredPiece{score: score}
-		if p.text, err = unquote(text); err != nil {
-			return nil, err
-		}
-		pieces = append(pieces, p)
-		list = list[end+1:]
-	}
-	return pieces, nil
-}
-
-const jsonSpace = " \t\r\n"
-
-// skipTo leaves out the white space and comma before the next value.
-func skipTo(list []byte) []byte { return bytes.TrimLeft(list, ","+jsonSpace) }
-
-// stringEnd is the length of the JSON string that the text begins with, 0 if
-// it begins with none.
-func stringEnd(text []byte) int {
-	if text[0] != '"' {
-		return 0
-	}
-	end := 1
-	for ; text[end] != '"'; end++ {
-		if text[end] == '\\' {
-			end++
-		}
-	}
-	return end + 1
-}
-
-// unquote is the value of a JSON string.
-func unquote(quoted []byte) (text string, err error) {
-	if plain := quoted[1 : len(quoted)-1]; bytes.IndexByte(plain, '\\') < 0 && utf8.Valid(plain) {
-		return string(plain), nil
-	}
-	err = json.Unmarshal(quoted, &text)
-	return text, err
 }
 
 // steps are those of a normalizer as SentencePiece models have it.

@@ -113,6 +113,95 @@ func TestParseVocabularyRefuses(t *testing.T) {
 	}
 }
 
+const likely = `{
+ "truncation": {"max_length": 512},
+ "added_tokens": [{"id": 0, "content": "<s>", "special": true}, {"id": 6, "content": "<mask>", "lstrip": true, "special": true}],
+ "normalizer": {"type": "Precompiled", "precompiled_charsmap": "ALQCAA=="},
+ "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, {"type": "Metaspace", "replacement": "▁", "add_prefix_space": true}]},
+ "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>"}}, {"Sequence": {"id": "A"}}, {"SpecialToken": {"id": "</s>"}}]},
+ "model": {"type": "Unigram", "unk_id": 2, "vocab": [["<s>", 0], ["</s>", 0.0],
+   [ "<unk>" , 0 ], ["\u2581a", -1.5e0] ,["\"\\]", -2]]}
+}`
+
+func TestParseVocabularyUnigram(t *testing.T) {
+	precompiled := step{kind: "Precompiled"}
+	want := Vocabulary{
+		Tokens:   []string{"<s>", "</s>", "<unk>", "▁a", `"\]`, "", "<mask>"},
+		Special:  []Literal{{Text: "<s>"}, {Text: "<mask>", LStrip: true}},
+		UnkToken: "<unk>", ClsToken: "<s>", SepToken: "</s>",
+	}
+	settings := Unigram{steps: []step{precompiled}, SplitSpaces: true, Mark: "always", Scores: []float64{0, 0, 0, -1.5, -2}}
+	tests := []struct {
+		name, from, to string
+		change         func(u *Unigram)
+	}{
+		{"plain", "", "", func(*Unigram) {}},
+		{"model not named", `"type": "Unigram", `, "", func(*Unigram) {}},
+		{"marked once", `"add_prefix_space": true`, `"prepend_scheme": "first"`, func(u *Unigram) { u.Mark = "first" }},
+		{"whole text", `{"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, {"type": "Metaspace", "replacement": "▁", "add_prefix_space": true}]}`,
+			`{"type": "Metaspace", "prepend_scheme": "never"}`, func(u *Unigram) { u.SplitSpaces, u.Mark = false, "never" }},
+		{"steps", `{"type": "Precompiled", "precompiled_charsmap": "ALQCAA=="}`, `{"type": "Sequence", "normalizers": [{"type": "Precompiled"}, {"type": "Sequence", "normalizers": [
+			{"type": "Strip", "strip_left": false, "strip_right": true}, {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": "▁"}]}]}`,
+			func(u *Unigram) {
+				u.steps = append(u.steps[:1:1], step{kind: "Strip", right: true}, step{kind: "Replace", by: "▁"})
+			}},
+	}
+	for _, tt := range tests {
+		want, settings := want, settings
+		want.Unigram = &settings
+		tt.change(&settings)
+		got, err := ParseVocabulary([]byte(strings.Replace(likely, tt.from, tt.to, 1)))
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: ParseVocabulary = %+v with %+v, %v, want %+v with %+v", tt.name, got, got.Unigram, err, want, want.Unigram)
+		}
+	}
+}
+
+func TestParseVocabularyRefusesUnigram(t *testing.T) {
+	const out = "choose a model with BERT's own tokenizer"
+	tests := []struct{ name, from, to, want string }{
+		{"normaliser", `"Precompiled"`, `"NFKC"`, `normalizer is "NFKC": only Precompiled, Strip and Replace`},
+		{"no normaliser", `{"type": "Precompiled", "precompiled_charsmap": "ALQCAA=="}`, `null`, `normalizer is ""`},
+		{"in a sequence", `"type": "Precompiled"`, `"type": "Sequence", "normalizers": [{"type": "Lowercase"}]`, `normalizer is "Lowercase"`},
+		{"another replacement", `"type": "Precompiled"`, `"type": "Replace", "pattern": {"String": "x"}, "content": "y"`, `normalizer replaces {"String": "x"} by "y"`},
+		{"replacement with a group", `"type": "Precompiled"`, `"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": "$&"`, `by "$&"`},
+		{"splitter", `"Metaspace"`, `"ByteLevel"`, `pre_tokenizer is "ByteLevel": only Metaspace`},
+		{"splitter before", `"WhitespaceSplit"`, `"Digits"`, `pre_tokenizer is "Sequence"`},
+		{"another mark", `"replacement": "▁"`, `"replacement": "_"`, `marks spaces by "_"`},
+		{"another text for the mark", `"replacement": "▁"`, `"str_rep": "_"`, `marks spaces by "_"`},
+		{"no unknown token", `"unk_id": 2`, `"unk_id": null`, "unk_id is missing or not below 5"},
+		{"unknown beyond", `"unk_id": 2`, `"unk_id": 5`, "unk_id is missing or not below 5"},
+		{"twice", `"\u2581a"`, `"</s>"`, `the piece "</s>" stands in model.vocab twice`},
+		{"literal elsewhere", `"id": 0, "content": "<s>"`, `"id": 1, "content": "<s>"`, `added token "<s>" has id 1, the piece of that name 0`},
+		{"literal for a piece", `"id": 6`, `"id": 3`, `same id 3`},
+		{"template", `"</s>"}`, `"<end>"}`, `"<end>" is not in the vocabulary`},
+		{"no list", `[["<s>", 0], ["</s>", 0.0],`, `{"a":[`, "tokenizer.json"},
+		{"table", `"type": "Unigram", "unk_id": 2, "vocab": [["<s>", 0], ["</s>", 0.0],
+   [ "<unk>" , 0 ], ["\u2581a", -1.5e0] ,["\"\\]", -2]]`, `"type": "Unigram", "vocab": {"a": 0}`, "model.vocab is no list"},
+		{"empty list", `["<s>", 0], ["</s>", 0.0],
+   [ "<unk>" , 0 ], ["\u2581a", -1.5e0] ,["\"\\]", -2]`, "", "unk_id is missing or not below 0"},
+		{"no score", `["</s>", 0.0]`, `["</s>"]`, "entry 1 is no token with its score"},
+		{"no token", `["</s>", 0.0]`, `[0.0]`, "entry 1 is no token with its score"},
+		{"no pair", `["</s>", 0.0]`, `"</s>"`, "entry 1 is no token with its score"},
+		{"an empty pair", `["</s>", 0.0]`, `[]`, "entry 1 is no token with its score"},
+		{"an object", `["</s>", 0.0]`, `{"</s>": 0}`, "entry 1 is no token with its score"},
+		{"three of them", `["</s>", 0.0]`, `["</s>", 0, 0]`, "entry 1 is no token with its score"},
+		{"score in quotes", `["</s>", 0.0]`, `["</s>", "0"]`, "entry 1 is no token with its score"},
+		{"score in brackets", `["</s>", 0.0]`, `["</s>", [0]]`, "entry 1 is no token with its score"},
+		{"infinite score", `["</s>", 0.0]`, `["</s>", 1e999]`, "entry 1 is no token with its score"},
+	}
+	for _, tt := range tests {
+		changed := strings.Replace(likely, tt.from, tt.to, 1)
+		_, err := ParseVocabulary([]byte(changed))
+		if err == nil || !strings.Contains(err.Error(), tt.want) || changed == likely {
+			t.Errorf("%s: error %v, want %q in it", tt.name, err, tt.want)
+		}
+		if err != nil && strings.Contains(err.Error(), "computed here") && !strings.HasSuffix(err.Error(), out) {
+			t.Errorf("%s: error %v does not end with the way out", tt.name, err)
+		}
+	}
+}
+
 func TestVocabularyFromText(t *testing.T) {
 	const vocab = "<p>\n[UNK]\n<s>\n</s>\na\n[EXTRA]\n"
 	got, err := VocabularyFromText([]byte(vocab), []byte(`{"do_lower_case":false,"strip_accents":true,"tokenize_chinese_chars":false,

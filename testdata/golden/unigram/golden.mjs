@@ -45,6 +45,24 @@ for (const text of texts) line({ text, ids: ids(plain, text) });
 // Text that was cut inside a surrogate pair: JavaScript keeps the half.
 for (const text of ['', 'a', 'the ', '中文', '☃', 'e\u0301', 'a\uff5e', '<s>', 'a'.repeat(16)]) line({ text, half: true, ids: ids(plain, text + '\ud83d') });
 
+// What the plugin's loop makes of texts too long, where a cut may leave half a pair: until the tokens fit, nine
+// tenths of the share that would, back to a space.
+const prepare = (text, limit) => {
+  for (let n = ids(plain, text).length; n > limit && text.length > 0; n = ids(plain, text).length) {
+    text = text.slice(0, Math.floor(text.length * (limit / n) * 0.9));
+    const space = text.lastIndexOf(' ');
+    if (space > 0) text = text.slice(0, space);
+  }
+  return text;
+};
+for (const [limit, text] of [
+  [64, 'query: ' + 'x😀'.repeat(200)], [63, 'x😀'.repeat(200)], [61, '😀☃'.repeat(99)], [60, 'x😀'.repeat(200)], [59, '中😀'.repeat(90)], [58, '中😀'.repeat(91)], [57, '中文😀'.repeat(92)], [56, '中😀😀'.repeat(93)],
+  [16, 'passage: The roses by the wall were cut back hard in March; new shoots, about ten, came within a week.'], [8, '墙边的玫瑰在三月被重剪😀一周之内长出了十来根新枝'], [3, '😀😀😀😀😀😀😀😀'], [2, '😀 😀'],
+]) {
+  const cut = prepare(text, limit);
+  line({ limit, text, cut: cut.toWellFormed() === cut ? cut : cut.slice(0, -1), half: cut.toWellFormed() !== cut, ids: ids(plain, cut) });
+}
+
 // Other settings of the same file, and other models: a patch replaces members of tokenizer.json.
 const metaspace = more => ({ type: 'Metaspace', replacement: '▁', ...more });
 const split = more => ({ type: 'Sequence', pretokenizers: [{ type: 'WhitespaceSplit' }, metaspace(more)] });
@@ -93,6 +111,12 @@ variant('ties', small(words('ab▁', 4).map(w => [w, -[...w].length])), jumble('
 variant('ties of unequal pieces', small(words('abc', 4).filter(() => random(3) > 0).map(w => [w, -1 - random(4)])), jumble('abc ', 60, 24));
 variant('ties by rounding', small(words('ab', 6).map(w => [w, -[...w].length * 1.1])), jumble('aabb', 60, 60));
 variant('ties by rounding, of tenths', small(words('ab', 5).map(w => [w, -0.1 * (1 + random(5)) * [...w].length])), jumble('aabb', 60, 60));
+// Literal tokens of BERT's own tokenizer, in the same way.
+const tiny = JSON.parse(fs.readFileSync(path.join(here, '../../models/tiny-bert-48/tokenizer.json'), 'utf8'));
+const patch = { added_tokens: [...tiny.added_tokens.filter(t => t.content !== '[MASK]'), token(4, '[MASK]', { lstrip: true }), token(1000, '<x>', { rstrip: true }), token(1001, 'qq', { lstrip: true, rstrip: true })] };
+const bert = new Tokenizer({ ...tiny, ...patch }, {});
+const marked = ['a [MASK] b', ' [MASK]', '<x>', '<X>', 'a <x>  b', '<x> ', 'a <X> b', '<\u200bx>', ' <\u200bX> ', 'Q\u00adQ', 'q\u00adq[MASK]', 'a\u3000qq\u00a0b', ' qq  [MASK] <x> a', 'QQ', '[mask]'];
+line({ variant: 'tiny-bert-48', patch, texts: marked, ids: marked.map(text => ids(bert, text)) });
 fs.writeFileSync(path.join(here, 'ids.jsonl'), out.join('\n') + '\n');
 
 // What the normalizer makes of "a?b" for every code point; "same" is not listed.
