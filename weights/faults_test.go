@@ -111,38 +111,47 @@ func drip(h *fakeHub, bytes int, every time.Duration) http.HandlerFunc {
 func TestDrip(t *testing.T) {
 	for _, files := range bothForms(t) {
 		h := newFakeHub(t, files)
-		name := h.weights()
-		s := h.source(t)
-		s.limits.idle = 100 * time.Millisecond
+		t.Run(filepath.Base(h.weights()), func(t *testing.T) {
+			t.Parallel() // most of it is waiting
+			testDrip(t, h)
+		})
+	}
+}
 
-		h.on("/storage/"+name, drip(h, 20<<10, 20*time.Millisecond))
-		begin := time.Now()
-		if _, err := s.Load(t.Context(), testModel); err != nil {
-			t.Errorf("slow: %v", err)
-		}
-		if took := time.Since(begin); took < 2*s.limits.idle {
-			t.Errorf("the slow connection took %v, too little to show anything", took)
-		}
+func testDrip(t *testing.T, h *fakeHub) {
+	name := h.weights()
+	patient := h.source(t)
+	s := patient
+	s.limits.idle = 300 * time.Millisecond
 
-		s.CacheDir = t.TempDir()
-		h.on("/storage/"+name, drip(h, 10, 10*time.Millisecond))
-		_, err := s.Load(t.Context(), testModel)
-		expect(t, "drip", err, name, "drip", "SMART_MODEL_PATH")
-		if got, want := names(t, s), fmt.Sprintf("config.json %[1]s.part %[1]s.part.state tokenizer.json", name); got != want {
-			t.Errorf("after a drip the cache holds %s, want %s", got, want)
-		}
-		dir, _ := s.modelDir(testModel)
-		part, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)+partSuffix))
-		if err != nil || len(part) == 0 || !strings.HasPrefix(h.files[name], string(part)) {
-			t.Errorf("the part has %d bytes that do not begin the file (%v)", len(part), err)
-		}
-		h.reset()
-		if _, err := s.Load(t.Context(), testModel); err != nil {
-			t.Errorf("after a drip: %v", err)
-		}
-		if asked := h.asked(); !strings.HasSuffix(asked[len(asked)-1], fmt.Sprintf("bytes=%d-", len(part))) {
-			t.Errorf("requests %q, want the last to go on at %d", asked, len(part))
-		}
+	h.on("/storage/"+name, drip(h, 20<<10, 50*time.Millisecond))
+	begin := time.Now()
+	if _, err := s.Load(t.Context(), testModel); err != nil {
+		t.Errorf("slow: %v", err)
+	}
+	if took := time.Since(begin); took < 2*s.limits.idle {
+		t.Errorf("the slow connection took %v, too little to show anything", took)
+	}
+
+	patient.CacheDir = t.TempDir()
+	s.CacheDir = patient.CacheDir
+	h.on("/storage/"+name, drip(h, 10, 10*time.Millisecond))
+	_, err := s.Load(t.Context(), testModel)
+	expect(t, "drip", err, name, "drip", "SMART_MODEL_PATH")
+	if got, want := names(t, s), fmt.Sprintf("config.json %[1]s.part %[1]s.part.state tokenizer.json", name); got != want {
+		t.Errorf("after a drip the cache holds %s, want %s", got, want)
+	}
+	dir, _ := s.modelDir(testModel)
+	part, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)+partSuffix))
+	if err != nil || len(part) == 0 || !strings.HasPrefix(h.files[name], string(part)) {
+		t.Errorf("the part has %d bytes that do not begin the file (%v)", len(part), err)
+	}
+	h.reset()
+	if _, err := patient.Load(t.Context(), testModel); err != nil {
+		t.Errorf("after a drip: %v", err)
+	}
+	if asked := h.asked(); !strings.HasSuffix(asked[len(asked)-1], fmt.Sprintf("bytes=%d-", len(part))) {
+		t.Errorf("requests %q, want the last to go on at %d", asked, len(part))
 	}
 }
 

@@ -187,3 +187,21 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// The values that are handed out are the only copy of the file's.
+func TestValuesAreNotCopied(t *testing.T) {
+	const name = "embeddings.word_embeddings.weight"
+	want := map[string][]int{name: {1024, 1024}}
+	f := &file{}
+	f.tensor(writeTensor(name, want[name], make([]float32, 1<<20), rawF32))
+	data := f.encode()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := read(data, want); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if got := int(after.TotalAlloc - before.TotalAlloc); got > len(data)+len(data)/10 {
+		t.Errorf("reading %d bytes of F32 allocated %d", len(data), got)
+	}
+}

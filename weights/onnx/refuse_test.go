@@ -107,6 +107,21 @@ func TestRefused(t *testing.T) {
 			}
 			return f.encode()
 		}, []string{"encoder.layer.0.attention.self.", "different products"}},
+		{"two layers at one product", exporter{factor: named}, func(f *file) []byte {
+			f.nodes = slices.DeleteFunc(f.nodes, func(m message) bool {
+				return stdbytes.Contains(m, []byte(keyBase)) || stdbytes.Contains(m, []byte(queryBase+biasEnd))
+			})
+			drop(f, keyBase+weightEnd)
+			drop(f, queryBase+biasEnd)
+			f.node(writeNode("Add", "", []string{keyBase + biasEnd, queryBase + "_y"}, "z"))
+			return f.encode()
+		}, []string{keyBase, queryBase, "would both be of the product"}},
+		{"a weight that the graph rounds", plain, func(f *file) []byte {
+			f.nodes = slices.DeleteFunc(f.nodes, func(m message) bool { return stdbytes.Contains(m, []byte("self/query/MatMul")) })
+			f.node(writeNode("Cast", "", []string{"onnx::MatMul_105"}, "rounded", intAttribute("to", 10)))
+			f.node(writeNode("MatMul", "/encoder/layer.0/attention/self/query/MatMul", []string{"x", "rounded"}, queryBase+"_y"))
+			return f.encode()
+		}, []string{queryBase, "no product in the graph"}},
 		{"a product that scales", plain, func(f *file) []byte {
 			f.nodes = slices.DeleteFunc(f.nodes, func(m message) bool { return stdbytes.Contains(m, []byte("self/query/MatMul")) })
 			f.node(writeNode("Gemm", "/encoder/layer.0/attention/self/query/Gemm", []string{"x", "onnx::MatMul_105", queryBase + biasEnd}, "q", floatAttribute("alpha", 0.5)))
