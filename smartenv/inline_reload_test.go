@@ -46,6 +46,9 @@ func TestInlineReload(t *testing.T) {
 	v.remove("2.md")
 	second := snapshot()
 	checkAxesOf(t, "after changes", second, "0.md:0 3.md:7 4.md:4 5.md:5")
+	if n := heldBySnapshot(x); n != 4 { // and 2.md's vector holds no snapshot
+		t.Errorf("%d of the kept vectors lie in a snapshot, want 4", n)
+	}
 	checkAxesOf(t, "the snapshot before", first, "0.md:0 1.md:1 2.md:2 3.md:3 4.md:4")
 	for name, f := range x.loader.inline.files {
 		changed := name == "3_md.ajson" || name == "5_md.ajson"
@@ -56,18 +59,8 @@ func TestInlineReload(t *testing.T) {
 	v.write("2.md", "text")
 	checkAxesOf(t, "with the note back", snapshot(), "0.md:0 2.md:2 3.md:7 4.md:4 5.md:5")
 
-	held := 0
-	for _, f := range x.loader.inline.files {
-		for _, rec := range f.notes {
-			for _, vec := range rec.vectors {
-				if vec.shared {
-					held++
-				}
-			}
-		}
-	}
-	if held != 5 {
-		t.Errorf("%d of the kept vectors lie in the snapshot, want 5", held)
+	if n := heldBySnapshot(x); n != 5 {
+		t.Errorf("%d of the kept vectors lie in the snapshot, want 5", n)
 	}
 
 	// The plugin is updated, and packs the index.
@@ -80,6 +73,20 @@ func TestInlineReload(t *testing.T) {
 	if again := snapshot(); again.Generation != "inline" || len(again.Notes.Items) != 5 {
 		t.Errorf("back to %s, %d notes, want inline, 5", again.Generation, len(again.Notes.Items))
 	}
+}
+
+// heldBySnapshot counts the vectors that are kept in a snapshot only.
+func heldBySnapshot(x *Index) (count int) {
+	for _, f := range x.loader.inline.files {
+		for _, rec := range f.notes {
+			for _, vec := range rec.vectors {
+				if vec.shared {
+					count++
+				}
+			}
+		}
+	}
+	return count
 }
 
 // A file that is met while the plugin is in the middle of writing it.

@@ -159,22 +159,23 @@ func TestInlineBlocks(t *testing.T) {
 		return logLine("smart_blocks:a.md"+key, inlineItem(text, axis, map[string]any{"lines": lines}))
 	}
 	v.multi("a_md.ajson",
-		logLine("smart_sources:a.md", inlineItem(text, 0, map[string]any{"blocks": map[string]any{"#A": []int{1, 2}, "#B": []any{3, nil}, "#C": []int{4, 4}}})),
+		logLine("smart_sources:a.md", inlineItem(text, 0, map[string]any{"blocks": map[string]any{"#A": []int{1, 2}, "#B": []any{3, nil}, "#C": []int{4, 4}, "#D": []int{4, 4}}})),
+		logLine("smart_blocks:a.md#D", inlineItem("", 6, map[string]any{"last_read": nil})),
 		block("#A", "# A\none", 1, []int{9, 9}),
 		block("#B", "# B\ntwo", 2, []int{3, 4}),
 		block("#Ghost", "gone", 3, []int{1, 2}),
 		logLine("smart_blocks:dead.md#x", inlineItem("", 4, nil)),
 		block("#C", "x", 5, nil), `"smart_blocks:a.md#C": null,`)
 	snap := loadFake(t, v)
-	checkAxesOf(t, "blocks", snap, "a.md:0 a.md#A:1 a.md#B:2")
-	for i, want := range []string{"#A 1-2 false", "#B 3-4 false"} {
+	checkAxesOf(t, "blocks", snap, "a.md:0 a.md#A:1 a.md#B:2 a.md#D:6")
+	for i, want := range []string{"#A 1-2 false true", "#B 3-4 false true", "#D 4-4 false false"} {
 		it := snap.Blocks.Items[i]
-		if got := fmt.Sprintf("%s %d-%d %v", it.Key, it.Start, it.End, it.Stale); got != want {
+		if got := fmt.Sprintf("%s %d-%d %v %v", it.Key, it.Start, it.End, it.Stale, it.Comparable()); got != want {
 			t.Errorf("block %d = %s, want %s", i, got, want)
 		}
 	}
-	if st := snap.Status; st.Ghosts != 2 || st.Blocks.Total != 3 || st.Tombstones != 1 || st.Records != 7 {
-		t.Errorf("ghosts %d, blocks %d, tombstones %d, records %d; want 2, 3, 1, 7", st.Ghosts, st.Blocks.Total, st.Tombstones, st.Records)
+	if st := snap.Status; st.Ghosts != 2 || st.Blocks.Total != 4 || st.Tombstones != 1 || st.Records != 8 {
+		t.Errorf("ghosts %d, blocks %d, tombstones %d, records %d; want 2, 4, 1, 8", st.Ghosts, st.Blocks.Total, st.Tombstones, st.Records)
 	}
 }
 
@@ -309,6 +310,8 @@ func TestInlineModels(t *testing.T) {
 			notes: []map[string]int{{bge: 384}}, model: "transformers " + bge + " 384", rows: 1},
 		{name: "model records come first", settings: `{"embedding_models":{"default_model_key":"m#1"},"smart_sources":{"embed_model":{"adapter":"transformers","transformers":{"model_key":"` + bge + `"}}}}`,
 			records: records("transformers", e5), notes: []map[string]int{{bge: 384, e5: 384}}, model: "transformers " + e5 + " 384", rows: 1},
+		{name: "records that are gone", settings: `{"embedding_models":{"default_model_key":"m#1"},"smart_sources":{"embed_model":{"model_key":"` + e5 + `"}}}`,
+			notes: []map[string]int{{bge: 384, e5: 384}}, model: "transformers " + bge + " 384", rows: 1},
 		{name: "an API model, any length", settings: `{}`, records: records("ollama", "nomic-embed-text"), notes: []map[string]int{{"nomic-embed-text": 5}},
 			model: "ollama nomic-embed-text 5", rows: 1},
 		{name: "one key, two lengths", settings: `{}`, records: records("openai", "text-embedding-3-small"),
@@ -349,7 +352,7 @@ func TestInlineDamagedVectors(t *testing.T) {
 	for path, vec := range map[string]any{
 		"long.md": []float32{0, 3, 0, 0, 0, 0, 0, 0}, "null.md": []any{1, nil, 0, 0, 0, 0, 0, 0},
 		"zero.md": make([]float32, 8), "huge.md": []json.Number{"1e39", "0", "0", "0", "0", "0", "0", "0"},
-		"round.md": []json.Number{"0.57735027", "0.57735027", "0.57735027", "0", "0", "0", "0", "0"},
+		"round.md": []json.Number{"0.35355", "0.35355", "0.35355", "0.35355", "0.35355", "0.35355", "0.35355", "0.35355"}, // length 0.99999
 	} {
 		v.write(path, "text")
 		v.multi(inlineName(path), logLine("smart_sources:"+path, inlineItem("text", -1, map[string]any{

@@ -84,7 +84,7 @@ func (r *Report) cover(ctx context.Context, v *note.Vault, snap *smartenv.Snapsh
 		assumed += pages[i].assumed
 	}
 	if assumed > 0 {
-		r.remark("%d vectors are taken to be of the text as it is, since the hash that an older plugin stored for it cannot be compared", assumed)
+		r.remark("the hashes of an older plugin cannot be compared, so vectors with one are taken to be of the text as it is: %d", assumed)
 	}
 	if r.Coverage.Notes == 0 {
 		return nil, errors.New("no note of the vault can be read: check --vault and the permissions of its files")

@@ -8,8 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"unicode/utf16"
 
@@ -39,6 +41,8 @@ func covered() []fakeNote {
 		// 14 units; of the vectors only that of "keep this" is of the present text.
 		{path: "stale.md", text: "keep this\nold\n", now: "keep this\nnew\n", vector: some,
 			blocks: []fakeBlock{{"##{1}", 1, 1, some}, {"##{2}", 2, 2, some}}},
+		// 23 units in the form of which the block's 19 are unchanged.
+		{path: "stale crlf.md", text: "keep one\r\nkeep two\r\nold", now: "keep one\nkeep two\nnew", blocks: []fakeBlock{{"#", 1, 2, some}}},
 		// 17 units, of which the 3 line breaks of empty lines are in no window.
 		{path: "skip.md", text: "# Skip\n\nfoo\n\n\nbar", vector: some},
 		// 16 units: the text elements.
@@ -46,6 +50,7 @@ func covered() []fakeNote {
 		{path: "nothing.md", text: "nothing here"},              // 12 units
 		{path: "blank.md", text: " \n"},                         // 2 units
 		{path: "new.md", text: "unknown", noRecord: true},       // 7 units
+		{path: "z.md", text: "recorded"[:7]},                    // 7 units
 		{path: "sub/a#b.md", text: "never", noRecord: true},     // the plugin indexes no such path
 		{path: "gone.md", text: "gone", now: "-", vector: some}, // not on disk
 		{path: "Untitled 2.md", text: "excluded", vector: some}, // by the default settings
@@ -53,21 +58,21 @@ func covered() []fakeNote {
 }
 
 func TestCoverage(t *testing.T) {
-	// 419 + 300 + 10 + 16 + 14 + 17 + 16 + 12 + 2 + 7
-	const characters = 813
+	// 419 + 300 + 10 + 16 + 14 + 23 + 17 + 16 + 12 + 2 + 7 + 7
+	const characters = 843
 	want := Coverage{
-		Notes: 10, Characters: characters, Blank: 1,
+		Notes: 12, Characters: characters, Blank: 1,
 		// 230 + 228 + 10 + 14 + 16; tails: long, emoji; whole: crlf, skip, drawing.
-		NoteVectors: Reach{Vectors: 5, Characters: 498, Share: 498.0 / characters, Whole: 3, Tail: 2, None: 4},
-		// 231 + 228 + 10 + 10 + 9 + 14 + 16; stale.md has a tail now, gaps.md gaps.
-		WithBlocks:  Reach{Vectors: 9, Characters: 518, Share: 518.0 / characters, Whole: 3, Gaps: 1, Tail: 3, None: 2},
+		NoteVectors: Reach{Vectors: 5, Characters: 498, Share: 498.0 / characters, Whole: 3, Tail: 2, None: 6},
+		// 231 + 228 + 10 + 10 + 9 + 19 + 14 + 16; the stale ones have a tail now, gaps.md gaps.
+		WithBlocks:  Reach{Vectors: 10, Characters: 537, Share: 537.0 / characters, Whole: 3, Gaps: 1, Tail: 4, None: 3},
 		NoRecord:    Group{1, 7},
-		NoVector:    Group{3, 21},
+		NoVector:    Group{4, 28},
 		StaleNotes:  1,
 		StaleBlocks: 1,
 		Excluded:    1,
 		Most: []Gap{
-			{"long.md", 419, 188}, {"emoji.md", 300, 72}, {"nothing.md", 12, 12}, {"new.md", 7, 7}, {"gaps.md", 16, 6}, {"stale.md", 14, 5},
+			{"long.md", 419, 188}, {"emoji.md", 300, 72}, {"nothing.md", 12, 12}, {"new.md", 7, 7}, {"z.md", 7, 7}, {"gaps.md", 16, 6}, {"stale.md", 14, 5}, {"stale crlf.md", 23, 4},
 		},
 	}
 	r := run(t, subject(t, fakeVault(t, "Skip", covered()...), Model{}), Options{})
@@ -93,6 +98,28 @@ func TestCoverageTokenLoop(t *testing.T) {
 	r = run(t, subject(t, fakeVault(t, "", covered()[0]), Model{fit, embed}), Options{})
 	if c := r.Coverage; c.NoteVectors.Characters != 0 || c.WithBlocks.Characters != 0 || c.WithBlocks.None != 1 {
 		t.Errorf("coverage of inputs cut within their breadcrumbs = %+v, want none", c)
+	}
+}
+
+// A hash of an old plugin version cannot be compared: the text is taken to be the
+// one that was embedded, which the report says.
+func TestCoverageAssumed(t *testing.T) {
+	old := fakeNote{path: "old.md", text: "as it was", vector: some, hash: strings.Repeat("0a", 32)}
+	r := run(t, subject(t, fakeVault(t, "", old), Model{}), Options{})
+	if c := r.Coverage; c.NoteVectors.Characters != 9 || c.StaleNotes != 0 || !slices.ContainsFunc(r.Remarks, func(s string) bool { return strings.HasSuffix(s, "as it is: 1") }) {
+		t.Errorf("coverage %+v, remarks %q, want 9 characters and a remark", c, r.Remarks)
+	}
+}
+
+// Only the worst notes are named.
+func TestMostUncovered(t *testing.T) {
+	pages := make([]page, maxGaps+3)
+	for i := range pages {
+		pages[i] = page{units: i, byBoth: extent{kind: none}}
+	}
+	var c Coverage
+	if c.finish(pages); len(c.Most) != maxGaps || c.Most[0].Uncovered != maxGaps+2 {
+		t.Errorf("finish names %v, want the worst %d", c.Most, maxGaps)
 	}
 }
 
@@ -152,6 +179,23 @@ func TestRunCancelled(t *testing.T) {
 			t.Errorf("Run cancelled at %s (reached: %v) = %v, want context.Canceled", stage, seen, err)
 		}
 		cancel()
+	}
+}
+
+// No work is begun once the context has ended or a piece of it has failed.
+func TestEach(t *testing.T) {
+	failed := errors.New("failed")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for _, fail := range []func() error{func() error { return failed }, func() error { cancel(); return nil }} {
+		var begun atomic.Int64
+		err := each(ctx, Options{Progress: func(string, int, int) {}}, "", 10000, func(context.Context, int) error {
+			begun.Add(1)
+			return fail()
+		})
+		if n := begun.Load(); n > int64(2*runtime.GOMAXPROCS(0)) || !errors.Is(err, failed) && !errors.Is(err, context.Canceled) {
+			t.Errorf("each did %d of 10000 after the first failed, and returned %v", n, err)
+		}
 	}
 }
 

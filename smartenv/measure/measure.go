@@ -85,9 +85,6 @@ func Run(ctx context.Context, s Subject, o Options) (Report, error) {
 		o.Progress = func(string, int, int) {}
 	}
 	model, err := s.Load(ctx, snap.Model)
-	if ctx.Err() != nil {
-		return r, ctx.Err()
-	}
 	if err != nil {
 		model, r.NoModel = Model{}, err.Error()
 	}

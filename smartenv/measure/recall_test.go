@@ -69,8 +69,14 @@ func TestRecallNot(t *testing.T) {
 	if r.Recall.Asked != 0 || !strings.Contains(r.Recall.NotMeasured, "no note is long enough") {
 		t.Errorf("Recall of short notes = %+v, want it not measured", r.Recall)
 	}
-	wide := func(context.Context, string) ([]float32, error) { return make([]float32, 7), nil }
+	// Of 280 characters 231 are in the window, and four fifths are 224.
+	covered := fakeNote{path: "a.md", text: strings.Repeat("some words ", 15) + "line\n" + strings.Repeat("more words", 11), vector: some}
+	r = run(t, subject(t, fakeVault(t, "", covered), Model{fit, words}), Options{})
+	if r.Recall.Asked != 0 || !strings.Contains(r.Recall.NotMeasured, "no note is long enough") {
+		t.Errorf("Recall of a note that its vector covers = %+v, want it not measured", r.Recall)
+	}
 	dir := fakeVault(t, "", fakeNote{path: "a.md", text: about("kiln", "rose"), vector: some})
+	wide := func(context.Context, string) ([]float32, error) { return make([]float32, 7), nil }
 	if _, err := Run(t.Context(), subject(t, dir, Model{fit, wide}), Options{}); err == nil || !strings.Contains(err.Error(), "7 dimensions and the index holds 4") {
 		t.Errorf("Run with vectors of 7 = %v, want an error with both", err)
 	}
@@ -78,6 +84,23 @@ func TestRecallNot(t *testing.T) {
 	fails := func(context.Context, string) ([]float32, error) { return nil, broken }
 	if _, err := Run(t.Context(), subject(t, dir, Model{fit, fails}), Options{}); !errors.Is(err, broken) || !strings.Contains(err.Error(), "a.md") {
 		t.Errorf("Run with a broken model = %v, want its error and the note", err)
+	}
+}
+
+// Every note has a rank, also the last of many, and one behind the query.
+func TestAskMany(t *testing.T) {
+	var notes []fakeNote
+	for i := range 14 {
+		notes = append(notes, fakeNote{path: string(rune('a'+i)) + ".md", text: "x", vector: axis(1)})
+	}
+	notes = append(notes, fakeNote{path: "last.md", text: "x", vector: axis(-1)})
+	snap, err := subject(t, fakeVault(t, "", notes...), Model{}).Index.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranks, err := ask(t.Context(), snap, Model{Embed: words}, "last.md", "rose")
+	if err != nil || ranks != [...]rank{{15, true}, {1, false}, {15, true}} {
+		t.Errorf("ask = %v, %v, want 15 in notes and auto and none in blocks", ranks, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -48,6 +49,7 @@ type fakeNote struct {
 	vector     []float32
 	blocks     []fakeBlock
 	noRecord   bool
+	hash       string // that the index has of the note; "" for the true one
 }
 
 // A fakeBlock is a block of the indexed text at these lines.
@@ -96,7 +98,7 @@ func fakeVault(t *testing.T, excludedHeadings string, notes ...fakeNote) string 
 		if n.noRecord {
 			continue
 		}
-		hash := note.Hash(n.text)
+		hash := cmp.Or(n.hash, note.Hash(n.text))
 		record := map[string]any{"last_read": map[string]any{"hash": hash, "at": 1}}
 		if n.vector != nil {
 			record["embedding"] = embedding(&noteRows, n.vector, hash)

@@ -100,7 +100,8 @@ func withoutEmptyLines(body string, n int) []span {
 }
 
 // block returns the part of body that a block's vector was made from; false
-// when the block's text is no longer at its lines. lines are the offsets of
+// when the block's text is no longer at its lines. The part is empty, or ends
+// before it begins, when the breadcrumbs leave no room. lines are the offsets of
 // body's lines, from lineStarts.
 func (c cutter) block(item smartenv.Item, body string, lines []int) (span, bool) {
 	if item.End == 0 {
@@ -116,7 +117,7 @@ func (c cutter) block(item smartenv.Item, body string, lines []int) (span, bool)
 	}
 	whole := note.BlockInput(item.Path, item.Key, text)
 	lost := len(whole) - len(c.cut(whole))
-	return span{from, max(from, to-lost)}, true
+	return span{from, to - lost}, true
 }
 
 // lineStarts returns the offset of each line of text, and at the end that of
