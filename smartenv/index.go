@@ -12,7 +12,7 @@ import (
 // Options change how an Index reads. The zero value is right for most.
 type Options struct {
 	Model   string        // the model key that must be the vault's (SMART_EMBED_MODEL); "" = the vault's own
-	Recheck time.Duration // how old a look at the files may be, unless they are so many that looking takes long; 0 = 2 s
+	Recheck time.Duration // how old a look at the files may be; 0 = 2 s, or longer where looking takes long
 	Log     *slog.Logger  // nil = none
 }
 
@@ -20,6 +20,7 @@ type Options struct {
 // has no goroutine of its own: whoever asks first does the reading.
 type Index struct {
 	recheck time.Duration
+	patient bool // recheck may be exceeded where looking takes long
 	log     *slog.Logger
 
 	turn    chan struct{} // held while loading
@@ -45,7 +46,7 @@ type state struct {
 func Open(v *note.Vault, o Options) *Index {
 	x := &Index{recheck: o.Recheck, log: o.Log, turn: make(chan struct{}, 1), loader: newLoader(v, o.Model)}
 	if x.recheck <= 0 {
-		x.recheck = 2 * time.Second
+		x.recheck, x.patient = 2*time.Second, true
 	}
 	if x.log == nil {
 		x.log = slog.New(slog.DiscardHandler)
@@ -95,7 +96,8 @@ const lookShare = 20
 
 // recent says whether the files were looked at a moment ago.
 func (x *Index) recent(s *state) bool {
-	return time.Since(s.checked) < max(x.recheck, lookShare*s.files.took)
+	age := time.Since(s.checked)
+	return age < x.recheck || x.patient && age < lookShare*s.files.took
 }
 
 // refresh loads the index unless its files are those of cur, the state before.

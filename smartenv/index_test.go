@@ -379,3 +379,23 @@ func stamps(t *testing.T, dir string) map[string]string {
 	}
 	return all
 }
+
+// How long a look at the files serves.
+func TestRecent(t *testing.T) {
+	for _, c := range []struct {
+		recheck, took, age time.Duration
+		want               bool
+	}{
+		{0, 0, 1900 * time.Millisecond, true},
+		{0, 0, 2100 * time.Millisecond, false},
+		{0, time.Second, 19 * time.Second, true}, // thousands of files on a slow disk
+		{0, time.Second, 21 * time.Second, false},
+		{time.Second, time.Second, 2 * time.Second, false}, // as it was asked for
+	} {
+		x := openIndex(t, t.TempDir(), Options{Recheck: c.recheck})
+		s := &state{checked: time.Now().Add(-c.age), files: &listing{took: c.took}}
+		if got := x.recent(s); got != c.want {
+			t.Errorf("recheck %v, looking takes %v, looked %v ago: recent = %v, want %v", c.recheck, c.took, c.age, got, c.want)
+		}
+	}
+}

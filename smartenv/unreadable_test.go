@@ -77,7 +77,6 @@ func TestUnreadableInlineFile(t *testing.T) {
 	}
 	syscall.Seteuid(0)
 	os.Chmod(file, 0o644)
-	x.current.Load().files.took = 0
 	if snap, err = x.Snapshot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
