@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -82,6 +83,38 @@ func TestChangeOfForm(t *testing.T) {
 		}
 		if got := names(t, s); got != h.complete() {
 			t.Errorf("the cache holds %s, want %s", got, h.complete())
+		}
+	}
+}
+
+// Two processes at once: both have the model in the end, and one has fetched it.
+func TestTwoProcesses(t *testing.T) {
+	for _, files := range bothForms(t) {
+		h := newFakeHub(t, files)
+		s := h.source(t)
+		var both []*exec.Cmd
+		for range 2 {
+			cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$") // which then only loads
+			cmd.Env = append(os.Environ(), "WEIGHTS_TEST_ENDPOINT="+h.URL, "WEIGHTS_TEST_CACHE="+s.CacheDir)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			both = append(both, cmd)
+		}
+		for _, cmd := range both {
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("a process that loads: %v", err)
+			}
+		}
+		if got := names(t, s); got != h.complete() {
+			t.Errorf("the cache holds %s, want %s", got, h.complete())
+		}
+		seen := map[string]bool{}
+		for _, line := range h.asked() {
+			if seen[line] {
+				t.Errorf("%s was asked twice", line)
+			}
+			seen[line] = true
 		}
 	}
 }
