@@ -81,4 +81,13 @@ func TestUnreadableInlineFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkAxesOf(t, "readable again", snap, "a.md:1 b.md:2")
+	v.age(".smart-env/multi/b_md.ajson") // changed, and closed again
+	os.Chmod(file, 0)
+	if err := syscall.Seteuid(65534); err != nil {
+		t.Skip(err)
+	}
+	if snap, err = x.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	checkAxesOf(t, "unreadable after all", snap, "a.md:1 b.md:2")
 }
