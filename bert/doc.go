@@ -11,7 +11,8 @@
 // The package computes BERT in fp32, for any number of layers, heads and
 // widths; everything about the model's shape comes from its config.json
 // ([ParseConfig]). Other architectures are refused by name, and so are
-// tokenizers other than BERT's WordPiece. It opens no file, starts no
+// tokenizers other than BERT's WordPiece and XLM-R's Unigram, which
+// multilingual-e5-small has ([ParseVocabulary]). It opens no file, starts no
 // goroutine, and knows nothing of vaults.
 //
 // # Agreement
@@ -20,16 +21,28 @@
 // on onnxruntime. The tokenizer therefore follows the JavaScript
 // implementation where it differs from the others: JavaScript's white space
 // and lower case, CJK found by UTF-16 unit, and an over-long list of ids cut
-// at the end, so that a cut text has no [SEP]. What it does with each code
-// point is compared with a table made by that implementation; only code
-// points younger than Go's Unicode tables may differ. Token ids are equal on
-// every golden text and vectors within 2e-6 per component.
+// at the end, so that a cut text has no [SEP]. Before a Unigram model it
+// composes characters (NFKC) instead of reading SentencePiece's table of them,
+// and knows neither bytes for unknown characters nor a word's split at "▁".
+// What it does with each code point is compared with tables made by that
+// implementation; only code points younger than Go's Unicode tables may
+// differ. Token ids are equal on every golden text and vectors within 2e-6 per
+// component.
+//
+// The [Profile] belongs to the vector space, not to the model: the plugin made
+// the vectors of one model with mean pooling and no prefix before it made them
+// otherwise, and keeps both under different names.
 //
 // # Files
 //
 // config.go holds the shape, parameters.go what was learnt, forward.go the
 // scratch memory and the pass through the layers, which reads top to bottom.
-// normalise.go, tokenizer.go and fit.go are the way from text to ids.
+//
+// tokenizer.go and fit.go are the way from text to ids. Between a text's
+// literal tokens stands one of two segmenters: wordpiece.go with the
+// normaliser of normalise.go, or unigram.go with that of precompiled.go. Both
+// get their settings from a [Vocabulary], which tokenizerjson.go and
+// scoredpiece.go read.
 //
 // # Letters
 //

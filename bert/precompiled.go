@@ -123,7 +123,7 @@ func nfkcLong(text string) string {
 	for _, c := range chars {
 		if starter >= 0 {
 			last := out[len(out)-1]
-			if starter == len(out)-1 || last.class != 0 && last.class < c.class {
+			if starter == len(out)-1 || last.class < c.class {
 				if pair, ok := composed(out[starter].r, c.r); ok {
 					out[starter].r = pair
 					continue

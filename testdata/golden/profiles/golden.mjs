@@ -1,5 +1,5 @@
-// node golden.mjs TINY, in a folder where @huggingface/transformers 4.2.0 is installed; TINY is a folder with
-// testdata/models/tiny-bert-48 and its onnx/model.onnx. Writes vectors.jsonl beside this file: what the library's
+// node golden.mjs TINY, in a folder where @huggingface/transformers 4.2.0 is installed; TINY is
+// ../shared/models/tiny-bert-48. Writes vectors.jsonl beside this file: what the library's
 // feature-extraction pipeline makes of a text in each vector space of the plugin's catalogue.
 import fs from 'node:fs';
 import path from 'node:path';
