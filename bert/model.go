@@ -94,9 +94,10 @@ func (m *Model) embed(ctx context.Context, text string) ([]float32, error) {
 	return vec, nil
 }
 
-// Fit returns the beginning of the text that the plugin would embed, without
-// any prefix: at most the profile's MaxTokens tokens, [CLS] and [SEP]
-// included. A cut inside a character leaves that character out.
+// Fit returns the beginning of the text that the plugin would embed if it put
+// nothing before it: at most the profile's MaxTokens tokens, [CLS] and [SEP]
+// included. A cut inside a character leaves that character out. A prefix counts:
+// Embed and EmbedDocument shorten it and the text as one, which keeps less.
 func (m *Model) Fit(text string) string {
 	fitting, _ := m.tokenizer.fit(text, m.profile.MaxTokens)
 	return fitting

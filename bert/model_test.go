@@ -38,6 +38,12 @@ func TestNewRefuses(t *testing.T) {
 		}, name + ": holds float32, not contiguous"},
 		{"vocabulary of another model", func(c *Checkpoint) { c.Vocabulary.Tokens = make([]string, 1001) }, "knows 1001 word pieces, the embedding table 1000"},
 		{"no vocabulary", func(c *Checkpoint) { c.Vocabulary = Vocabulary{} }, "not in the vocabulary"},
+		{"no way to pieces", func(c *Checkpoint) { c.Vocabulary.WordPiece = nil }, "not, or twice, how a text becomes pieces"},
+		{"two ways to pieces", func(c *Checkpoint) { c.Vocabulary.Unigram = &Unigram{Scores: make([]float64, 2)} }, "not, or twice, how a text becomes pieces"},
+		{"no scores", func(c *Checkpoint) { c.Vocabulary.WordPiece, c.Vocabulary.Unigram = nil, &Unigram{} }, `the unknown token "[UNK]" has no score`},
+		{"too many scores", func(c *Checkpoint) {
+			c.Vocabulary.WordPiece, c.Vocabulary.Unigram = nil, &Unigram{Scores: make([]float64, 1001)}
+		}, "1001 scores for 1000 tokens"},
 		{"no config", func(c *Checkpoint) { c.Config = Config{} }, "num_hidden_layers is 0"},
 	}
 	for _, tt := range tests {

@@ -30,8 +30,9 @@ type Profile struct {
 
 // ProfileFor returns the profile of a vector space, named as the plugin names
 // it in its model records (embedding_space_id). The empty name is the plain
-// profile of bge-micro-v2 and of every model outside the plugin's catalogue:
-// mean pooling, no prefixes. A name that is not in the plugin's catalogue
+// profile, mean pooling without prefixes: that of bge-micro-v2, of the models
+// outside the plugin's catalogue of today, arctic-embed-m among them, and of
+// every model before spaces had names. A name that is not in the catalogue
 // returns false: its vectors cannot be imitated.
 func ProfileFor(space string) (profile Profile, known bool) {
 	// Both Snowflake models were trained with this sentence before a query.

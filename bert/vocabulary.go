@@ -139,6 +139,8 @@ func (v Vocabulary) check() error {
 		return errors.New("max_input_chars_per_word is below 1")
 	case v.Unigram != nil && len(v.Scores) > len(v.Tokens):
 		return fmt.Errorf("%d scores for %d tokens", len(v.Scores), len(v.Tokens))
+	case v.Unigram != nil && slices.Index(v.Tokens, v.UnkToken) >= len(v.Scores):
+		return fmt.Errorf("the unknown token %q has no score", v.UnkToken)
 	}
 	return nil
 }

@@ -98,6 +98,7 @@ const small = (pieces, more) => ({
 variant('byte pieces are never used', small([['▁', -1], ['a', -2], ['<0xE2>', -3], ['<0x98>', -3], ['<0x83>', -3]], { byte_fallback: true, fuse_unk: false }), ['a☃', '☃', 'a a☃☃a', '<0xE2>']);
 variant('type not named', small([['▁', -1], ['a', -2]], { type: undefined }), ['a a', 'b']);
 variant('unknown across words', small([['a', -2], ['▁a', -2.5]]), ['b b', 'a b b a', 'ab ba', 'b<s>b', 'a a', '☃ ☃☃', '']);
+variant('the unknown token spelt out', small([...'▁<unk>'].map(c => [c, -1]).concat([['z', -20]])), ['＜unk＞z', 'z＜unk＞', '＜unk＞＜unk＞', '<unk>z']);
 const spelt = small([['▁', -1], ['a', -2]]);
 spelt.added_tokens.push(token(6, '<xy>'), token(7, 'ax'), token(8, '<unk>b'), token(9, 'q'));
 variant('unknown characters that spell a literal token', spelt, ['＜xy＞', 'a＜xy＞', '＜xy＞＜xy＞', '＜xy＞b', '<xy>', 'ａx', '＜unk＞', '＜unk＞b', 'b＜unk＞', '＜ xy＞', 'ｑ', 'bｑb', 'b ｑ', '＜unk＞b＜xy＞']);
