@@ -105,6 +105,7 @@ var errNoModel = errors.New("there is no model at hand")
 // each calls work for 0 to n-1 on all processors and reports each as done. The
 // error is the first that work returned, or that of ctx.
 func each(ctx context.Context, o Options, stage string, n int, work func(ctx context.Context, i int) error) error {
+	outer := ctx
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var next atomic.Int64
@@ -126,5 +127,8 @@ func each(ctx context.Context, o Options, stage string, n int, work func(ctx con
 		})
 	}
 	workers.Wait()
+	if err := outer.Err(); err != nil {
+		return err
+	}
 	return context.Cause(ctx)
 }
