@@ -101,7 +101,7 @@ variant('unknown across words', small([['a', -2], ['▁a', -2.5]]), ['b b', 'a b
 variant('the unknown token spelt out', small([...'▁<unk>'].map(c => [c, -1]).concat([['z', -20]])), ['＜unk＞z', 'z＜unk＞', '＜unk＞＜unk＞', '<unk>z']);
 const spelt = small([['▁', -1], ['a', -2]]);
 spelt.added_tokens.push(token(6, '<xy>'), token(7, 'ax'), token(8, '<unk>b'), token(9, 'q'));
-variant('unknown characters that spell a literal token', spelt, ['＜xy＞', 'a＜xy＞', '＜xy＞＜xy＞', '＜xy＞b', '<xy>', 'ａx', '＜unk＞', '＜unk＞b', 'b＜unk＞', '＜ xy＞', 'ｑ', 'bｑb', 'b ｑ', '＜unk＞b＜xy＞']);
+variant('unknown characters that spell a literal token', spelt, ['＜xy＞', 'a＜xy＞', '＜xy＞＜xy＞', '＜xy＞b', '<xy>', 'ａx', '＜unk＞', '＜unk＞b', 'b＜unk＞', '＜ xy＞', 'ｑ', 'bｑb', 'b ｑ', '＜unk＞b＜xy＞', 'a＜unk＞b', 'b＜unk＞b']);
 
 // Pieces with few scores tie often; with crooked ones, a sum's rounding decides.
 let seed = 42;
