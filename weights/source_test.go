@@ -208,7 +208,11 @@ func kill(t *testing.T, h *fakeHub) {
 	s := h.source(t)
 	dir, _ := s.modelDir(testModel)
 	seen := map[string]bool{}
-	for i := range 20 {
+	kills := 20
+	if testing.Short() {
+		kills = 10
+	}
+	for i := range kills {
 		if i%5 == 0 {
 			os.RemoveAll(dir)
 		}
