@@ -117,8 +117,8 @@ func (p *proof) finding() string {
 	if verdict != proofDiffers && verdict != proofRefused {
 		return ""
 	}
-	return fmt.Sprintf("%d stored texts, embedded again with the weights at hand, agree with their stored vectors by %.3f only (cosine; %s expects %.2f or more)",
-		p.result.Compared, p.result.Cosine, p.model.Name, verify.Floor)
+	return fmt.Sprintf("%d stored texts, embedded again with the weights at hand, agree with their stored vectors by %.3f only (cosine; %.2f or more is expected of %s)",
+		p.result.Compared, p.result.Cosine, verify.Floor, p.model.Name)
 }
 
 // warning is what every semantic answer must say; "" when there is nothing.
