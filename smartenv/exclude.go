@@ -36,9 +36,16 @@ func exclusionGlobs(files, folders, gitignore []string) []string {
 	return globs
 }
 
+// Excludes returns a function that says whether the plugin leaves a note out that
+// it has no record of: by these settings, or because its path has a "#" (format
+// section 10).
+func (s Settings) Excludes() func(path string) bool {
+	excluded := excluder(s.exclusions)
+	return func(path string) bool { return strings.Contains(path, "#") || excluded(path) }
+}
+
 // excluder returns a function that says whether a path matches one of the globs.
-// The plugin also excludes every path with a "#"; that rule is left out, since a
-// path that has a record was indexed.
+// A path with a "#" may have a record all the same, from before it was excluded.
 func excluder(globs []string) func(path string) bool {
 	var matchers []*regexp.Regexp
 	for _, glob := range globs {

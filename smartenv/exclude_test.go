@@ -64,12 +64,20 @@ func TestExcludedNotes(t *testing.T) {
 	v.addNote("Open/C#.md", "text", 2)
 	v.write("Private/not indexed.md", "text")
 	v.write("Untitled.md", "text")
+	v.write("Open/D#.md", "text")
+	v.write("Open/new.md", "text")
 	snap := loadFake(t, v)
+	excluded := snap.Settings.Excludes()
+	for path, want := range map[string]bool{"Private/not indexed.md": true, "Untitled.md": true, "Open/D#.md": true, "Open/new.md": false} {
+		if got := excluded(path); got != want {
+			t.Errorf("Excludes()(%q) = %v, want %v", path, got, want)
+		}
+	}
 	src, ok := snap.Source("Private/a.md")
 	if !ok || src.State != Excluded || src.Row != -1 || src.Reason != reasonExcluded {
 		t.Errorf("Private/a.md = %+v, want it excluded", src)
 	}
-	if n := &snap.Status.Notes; len(snap.Notes.Items) != 1 || snap.Notes.Items[0].Path != "Open/C#.md" || n.Excluded != 1 || n.NotIndexed != 0 || n.Missing != 0 {
+	if n := &snap.Status.Notes; len(snap.Notes.Items) != 1 || snap.Notes.Items[0].Path != "Open/C#.md" || n.Excluded != 1 || n.NotIndexed != 1 || n.Missing != 0 {
 		t.Errorf("items %+v, counts %+v", snap.Notes.Items, *n)
 	}
 }

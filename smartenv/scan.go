@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,7 +48,7 @@ func scanNotes(ctx context.Context, fresh *freshness, records map[string]*record
 	onDisk := make(map[string]bool, len(listed))
 	for _, path := range listed {
 		onDisk[path] = true
-		if records[path] == nil && !excluded(path) {
+		if records[path] == nil && !strings.Contains(path, "#") && !excluded(path) {
 			sc.notIndexed++
 		}
 	}

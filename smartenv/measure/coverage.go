@@ -117,30 +117,14 @@ func (r *Report) list(v *note.Vault, snap *smartenv.Snapshot) ([]page, error) {
 			pages = append(pages, page{path: source.Path, source: source})
 		}
 	}
-	unknown := slices.DeleteFunc(listed, func(path string) bool {
-		_, ok := snap.Source(path)
-		return ok
-	})
-	for _, path := range r.indexable(unknown, snap.Status.Notes.NotIndexed) {
-		pages = append(pages, page{path: path})
+	excluded := snap.Settings.Excludes()
+	for _, path := range listed {
+		if _, recorded := snap.Source(path); !recorded && !excluded(path) {
+			pages = append(pages, page{path: path})
+		}
 	}
 	slices.SortFunc(pages, func(a, b page) int { return strings.Compare(a.path, b.path) })
 	return pages, nil
-}
-
-// indexable returns those of the notes without a record that the settings do
-// not exclude, knowing only how many they are. The plugin indexes no path with
-// a "#", but the count holds such paths.
-func (r *Report) indexable(paths []string, count int) []string {
-	plain := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return strings.Contains(path, "#") })
-	wanted := count - (len(paths) - len(plain))
-	switch {
-	case wanted == len(plain):
-		return plain
-	case wanted > 0:
-		r.remark("%d of %d notes without a record are not excluded by the settings; which ones is not known, so none is in these figures", wanted, len(plain))
-	}
-	return nil
 }
 
 // add counts one note.

@@ -45,6 +45,7 @@ func covered() []fakeNote {
 		{path: "new.md", text: "unknown", noRecord: true},       // 7 units
 		{path: "z.md", text: "recorded"[:7]},                    // 7 units
 		{path: "sub/a#b.md", text: "never", noRecord: true},     // the plugin indexes no such path
+		{path: "Untitled.md", text: "never", noRecord: true},    // nor this one, by the default settings
 		{path: "gone.md", text: "gone", now: "-", vector: some}, // not on disk
 		{path: "Untitled 2.md", text: "excluded", vector: some}, // by the default settings
 	}
@@ -188,28 +189,6 @@ func TestEach(t *testing.T) {
 		})
 		if n := begun.Load(); n > int64(2*runtime.GOMAXPROCS(0)) || !errors.Is(err, failed) && !errors.Is(err, context.Canceled) {
 			t.Errorf("each did %d of 10000 after the first failed, and returned %v", n, err)
-		}
-	}
-}
-
-func TestIndexable(t *testing.T) {
-	tests := []struct {
-		paths  []string
-		count  int
-		want   []string
-		remark bool
-	}{
-		{nil, 0, nil, false},
-		{[]string{"a.md", "b.md"}, 2, []string{"a.md", "b.md"}, false},
-		{[]string{"a.md", "b.md"}, 0, nil, false},
-		{[]string{"a.md", "b.md"}, 1, nil, true},
-		{[]string{"a.md", "b#c.md"}, 2, []string{"a.md"}, false},
-		{[]string{"Untitled 1.md", "b#c.md"}, 1, nil, false},
-	}
-	for _, test := range tests {
-		var r Report
-		if got := r.indexable(test.paths, test.count); !slices.Equal(got, test.want) || len(r.Remarks) > 0 != test.remark {
-			t.Errorf("indexable(%q, %d) = %q, remarks %q, want %q, a remark: %v", test.paths, test.count, got, r.Remarks, test.want, test.remark)
 		}
 	}
 }

@@ -105,7 +105,7 @@ func flags(c Command, line *Line) *flag.FlagSet {
 	}
 	if c.Name != "version" && c.Name != "demo" {
 		f.StringVar(&line.Vault, "vault", "", "the vault's `DIR` (default $SMART_VAULT_PATH)")
-		f.StringVar(&line.ModelPath, "model-path", "", "`DIR` with the model's config.json, tokenizer.json and model.safetensors (default $SMART_MODEL_PATH, else the cache, else fetched)")
+		f.StringVar(&line.ModelPath, "model-path", "", "`DIR` with the model's config.json, tokenizer.json and model.safetensors or onnx/model.onnx (default $SMART_MODEL_PATH, else the cache, else fetched)")
 		f.StringVar(&line.Model, "model", "", "`NAME` of the embedding model, which must be the one the vault was indexed with (default $SMART_EMBED_MODEL, else the vault's own)")
 	}
 	switch c.Name {
