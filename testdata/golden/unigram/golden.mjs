@@ -81,15 +81,19 @@ variant('Metaspace alone, never', { pre_tokenizer: metaspace({ prepend_scheme: '
 variant('no prefix space, as it was once written', { pre_tokenizer: split({ add_prefix_space: false }) }, some);
 variant('runs of spaces', { normalizer: sequence(spaces(' ')), pre_tokenizer: metaspace() }, some);
 variant('runs of spaces, stripped', { normalizer: sequence({ type: 'Strip', strip_left: false, strip_right: true }, spaces('▁')), pre_tokenizer: metaspace({ prepend_scheme: 'always' }) }, some);
+variant('runs of spaces, joined', { normalizer: sequence(spaces('▁')) }, some);
 variant('stripped on the left', { normalizer: sequence({ type: 'Strip', strip_left: true, strip_right: false }), pre_tokenizer: metaspace({ prepend_scheme: 'first' }) }, some);
 variant('stripped on both sides', { normalizer: sequence({ type: 'Strip', strip_left: true, strip_right: true }), pre_tokenizer: metaspace({ prepend_scheme: 'never' }) }, some);
 
 const n = base.model.vocab.length;
 const token = (id, content, more) => ({ id, content, single_word: false, lstrip: false, rstrip: false, normalized: false, special: true, ...more });
-variant('more literal tokens', {
+const literals = {
   added_tokens: [...base.added_tokens.filter(t => t.content !== '<mask>'), token(n - 1, '<mask>', { lstrip: true, rstrip: true }),
     token(n, '[X]', { rstrip: true, special: false }), token(n + 1, '[XX]', { single_word: true }), token(n + 2, '☃☃☃', { lstrip: true }), token(n + 3, '<s', {})],
-}, ['a [X] b', '[X]  b', '  [X]\n', 'a [XX] b', 'a[XX]b', '[[X]]', 'a <mask>  b', '<mask> ', ' <mask> [X] <mask> ', '☃☃☃☃', '☃ ☃☃☃', '<s>', '<s ', '<mask> [X]', 'a \u00a0[X]\u3000 ☃☃☃ b', '［X］']);
+};
+const beside = ['a [X] b', '[X]  b', '  [X]\n', 'a [XX] b', 'a[XX]b', '[[X]]', 'a <mask>  b', '<mask> ', ' <mask> [X] <mask> ', '☃☃☃☃', '☃ ☃☃☃', '<s>', '<s ', '<mask> [X]', 'a \u00a0[X]\u3000 ☃☃☃ b', '［X］'];
+variant('more literal tokens', literals, beside);
+variant('more literal tokens, Metaspace alone', { ...literals, pre_tokenizer: metaspace({ prepend_scheme: 'never' }) }, beside);
 
 const small = (pieces, more) => ({
   added_tokens: ['<s>', '<pad>', '</s>', '<unk>'].map((t, i) => token(i, t)),
