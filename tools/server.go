@@ -56,7 +56,7 @@ type Server struct {
 	loaded   atomic.Pointer[smartenv.Snapshot] // the last one seen, for what must not wait
 	proofs   proofs
 	lacking  atomic.Pointer[lack] // why the last attempt to get an embedder failed
-	patience time.Duration                     // how long a client waits for one answer
+	patience time.Duration        // how long a client waits for one answer
 }
 
 // patience is shorter than the 30 to 60 seconds after which clients give up.
