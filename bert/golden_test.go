@@ -105,15 +105,18 @@ func TestActivations(t *testing.T) {
 					if layers != 1 || a.Layer0 == nil {
 						continue
 					}
-					T, H := len(a.IDs), m.config.Hidden
+					T, H, I := len(a.IDs), m.config.Hidden, m.config.Intermediate
+					if T > group {
+						t.Fatalf("%d tokens: the steps of more than one group are not left", T)
+					}
 					step := func(name string) []float32 { return a.Layer0[name].F32 }
-					check(a.Text, "q", columns(s.qkv, T, 3*H, 0, H), step("q"))
-					check(a.Text, "k", columns(s.qkv, T, 3*H, H, H), step("k"))
-					check(a.Text, "v", columns(s.qkv, T, 3*H, 2*H, H), step("v"))
+					check(a.Text, "q", columns(s.qkv, T, stride(3*H), 0, H), step("q"))
+					check(a.Text, "k", columns(s.qkv, T, stride(3*H), H, H), step("k"))
+					check(a.Text, "v", columns(s.qkv, T, stride(3*H), 2*H, H), step("v"))
 					probs := step("probs") // [A×T×T], of which the last head's are left
-					check(a.Text, "probs", s.scores, probs[len(probs)-T*T:])
+					check(a.Text, "probs", columns(s.scores, T, stride(T), 0, T), probs[len(probs)-T*T:])
 					check(a.Text, "ctx", s.context, step("ctx"))
-					check(a.Text, "ffn_act", s.inner, step("ffn_act"))
+					check(a.Text, "ffn_act", columns(s.inner, T, stride(I), 0, I), step("ffn_act"))
 					check(a.Text, "ffn_out", s.step, step("ffn_out"))
 				}
 			}

@@ -34,9 +34,10 @@ type linear struct {
 	bias   []float32   // [out]
 }
 
-// apply sets y [T×out] from x [T×in], both with rows as wide as given.
-func (l *linear) apply(y, x []float32, T, out, in int) {
-	l.weight.Mul(y, out, x, in, T, l.bias)
+// apply sets y [rows×out] from x [rows×in], whose rows begin as far apart as
+// given.
+func (l *linear) apply(y []float32, ystride int, x []float32, xstride, rows int) {
+	l.weight.Mul(y, ystride, x, xstride, rows, l.bias)
 }
 
 // layerNorm is a layer norm over the hidden state.

@@ -59,29 +59,29 @@ func layerNorm(x, gamma, beta []float32, eps float32) {
 	layerNormGeneric(x, gamma, beta, eps)
 }
 
-func mulTile(l Level, y []float32, ystride int, x []float32, xstride, rows int, panel []float32, k int, bias []float32) {
+func mulTile(l Level, y []float32, ystride int, x []float32, xstride, rows int, panel []float32, k int, bias, ahead []float32) {
 	if l == AVX2 {
-		mulTileAVX2(&y[0], ystride, &x[0], xstride, rows, &panel[0], k, unsafe.SliceData(bias))
+		mulTileAVX2(&y[0], ystride, &x[0], xstride, rows, &panel[0], k, unsafe.SliceData(bias), &ahead[0])
 		return
 	}
 	mulTileGeneric(y, ystride, x, xstride, rows, panel, k, bias)
 }
 
 // mulTileAVX2 is one block of 1 to 6 rows and 16 columns.
-func mulTileAVX2(y *float32, ystride int, x *float32, xstride, rows int, panel *float32, k int, bias *float32) {
+func mulTileAVX2(y *float32, ystride int, x *float32, xstride, rows int, panel *float32, k int, bias, ahead *float32) {
 	switch rows {
 	case 1:
-		mul1x16AVX2(y, ystride, x, xstride, panel, k, bias)
+		mul1x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead)
 	case 2:
-		mul2x16AVX2(y, ystride, x, xstride, panel, k, bias)
+		mul2x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead)
 	case 3:
-		mul3x16AVX2(y, ystride, x, xstride, panel, k, bias)
+		mul3x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead)
 	case 4:
-		mul4x16AVX2(y, ystride, x, xstride, panel, k, bias)
+		mul4x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead)
 	case 5:
-		mul5x16AVX2(y, ystride, x, xstride, panel, k, bias)
+		mul5x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead)
 	case 6:
-		mul6x16AVX2(y, ystride, x, xstride, panel, k, bias)
+		mul6x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead)
 	}
 }
 
@@ -106,19 +106,19 @@ func softmaxAVX2(x *float32, n int, scale float32)
 func layerNormAVX2(x, gamma, beta *float32, n int, eps float32)
 
 //go:noescape
-func mul1x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+func mul1x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
 
 //go:noescape
-func mul2x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+func mul2x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
 
 //go:noescape
-func mul3x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+func mul3x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
 
 //go:noescape
-func mul4x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+func mul4x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
 
 //go:noescape
-func mul5x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+func mul5x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
 
 //go:noescape
-func mul6x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+func mul6x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)

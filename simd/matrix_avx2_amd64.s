@@ -34,7 +34,7 @@
 	VFMADD231PS Y12, Y14, Y6; \
 	VFMADD231PS Y13, Y14, Y7;
 
-// func mul1x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+// func mul1x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
 //
 // 	for r := range 1 {
 // 		for c := range 16 {
@@ -48,8 +48,9 @@
 // SI  x: next value of row 0    R9 bytes from row to row
 // DI  y: row 0    R8 bytes from row to row
 // DX  panel: next 16 values    CX k left    AX bias
+// BX  ahead: what will be read soon
 // Y0-Y7  sums, two registers a row, sets of them: 4    Y12 Y13 values of the panel    Y14 Y15 one value of x
-TEXT ·mul1x16AVX2(SB), NOSPLIT, $0-56
+TEXT ·mul1x16AVX2(SB), NOSPLIT, $0-64
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
 	MOVQ x+16(FP), SI
@@ -57,6 +58,7 @@ TEXT ·mul1x16AVX2(SB), NOSPLIT, $0-56
 	MOVQ panel+32(FP), DX
 	MOVQ k+40(FP), CX
 	MOVQ bias+48(FP), AX
+	MOVQ ahead+56(FP), BX
 	SHLQ $2, R8
 	SHLQ $2, R9
 	VXORPS Y0, Y0, Y0
@@ -81,6 +83,9 @@ at_least_4:
 	STEP1_1(4, 64)
 	STEP1_2(8, 128)
 	STEP1_3(12, 192)
+	PREFETCHT1 0(BX)
+	PREFETCHT1 64(BX)
+	ADDQ $128, BX
 	ADDQ $16, SI
 	ADDQ $256, DX
 	SUBQ $4, CX
@@ -129,7 +134,7 @@ summed:
 	VFMADD231PS Y12, Y15, Y6; \
 	VFMADD231PS Y13, Y15, Y7;
 
-// func mul2x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+// func mul2x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
 //
 // 	for r := range 2 {
 // 		for c := range 16 {
@@ -143,8 +148,9 @@ summed:
 // SI  x: next value of row 0    R9 bytes from row to row
 // DI  y: row 0    R8 bytes from row to row
 // DX  panel: next 16 values    CX k left    AX bias
+// BX  ahead: what will be read soon
 // Y0-Y7  sums, two registers a row, sets of them: 2    Y12 Y13 values of the panel    Y14 Y15 one value of x
-TEXT ·mul2x16AVX2(SB), NOSPLIT, $0-56
+TEXT ·mul2x16AVX2(SB), NOSPLIT, $0-64
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
 	MOVQ x+16(FP), SI
@@ -152,6 +158,7 @@ TEXT ·mul2x16AVX2(SB), NOSPLIT, $0-56
 	MOVQ panel+32(FP), DX
 	MOVQ k+40(FP), CX
 	MOVQ bias+48(FP), AX
+	MOVQ ahead+56(FP), BX
 	SHLQ $2, R8
 	SHLQ $2, R9
 	VXORPS Y0, Y0, Y0
@@ -178,6 +185,9 @@ at_least_4:
 	STEP2_1(4, 64)
 	STEP2_0(8, 128)
 	STEP2_1(12, 192)
+	PREFETCHT1 0(BX)
+	PREFETCHT1 64(BX)
+	ADDQ $128, BX
 	ADDQ $16, SI
 	ADDQ $256, DX
 	SUBQ $4, CX
@@ -232,7 +242,7 @@ summed:
 	VFMADD231PS Y12, Y14, Y10; \
 	VFMADD231PS Y13, Y14, Y11;
 
-// func mul3x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+// func mul3x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
 //
 // 	for r := range 3 {
 // 		for c := range 16 {
@@ -246,8 +256,9 @@ summed:
 // SI  x: next value of row 0    R9 bytes from row to row
 // DI  y: row 0    R8 bytes from row to row
 // DX  panel: next 16 values    CX k left    AX bias
+// BX  ahead: what will be read soon
 // Y0-Y11  sums, two registers a row, sets of them: 2    Y12 Y13 values of the panel    Y14 Y15 one value of x
-TEXT ·mul3x16AVX2(SB), NOSPLIT, $0-56
+TEXT ·mul3x16AVX2(SB), NOSPLIT, $0-64
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
 	MOVQ x+16(FP), SI
@@ -255,6 +266,7 @@ TEXT ·mul3x16AVX2(SB), NOSPLIT, $0-56
 	MOVQ panel+32(FP), DX
 	MOVQ k+40(FP), CX
 	MOVQ bias+48(FP), AX
+	MOVQ ahead+56(FP), BX
 	SHLQ $2, R8
 	SHLQ $2, R9
 	VXORPS Y0, Y0, Y0
@@ -287,6 +299,9 @@ at_least_4:
 	STEP3_1(4, 64)
 	STEP3_0(8, 128)
 	STEP3_1(12, 192)
+	PREFETCHT1 0(BX)
+	PREFETCHT1 64(BX)
+	ADDQ $128, BX
 	ADDQ $16, SI
 	ADDQ $256, DX
 	SUBQ $4, CX
@@ -335,7 +350,7 @@ summed:
 	VFMADD231PS Y12, Y15, Y6; \
 	VFMADD231PS Y13, Y15, Y7;
 
-// func mul4x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+// func mul4x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
 //
 // 	for r := range 4 {
 // 		for c := range 16 {
@@ -349,8 +364,9 @@ summed:
 // SI  x: next value of row 0, R10 of row 3    R9 bytes from row to row
 // DI  y: row 0, R11 row 3    R8 bytes from row to row
 // DX  panel: next 16 values    CX k left    AX bias
+// BX  ahead: what will be read soon
 // Y0-Y7  sums, two registers a row, sets of them: 1    Y12 Y13 values of the panel    Y14 Y15 one value of x
-TEXT ·mul4x16AVX2(SB), NOSPLIT, $0-56
+TEXT ·mul4x16AVX2(SB), NOSPLIT, $0-64
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
 	MOVQ x+16(FP), SI
@@ -358,6 +374,7 @@ TEXT ·mul4x16AVX2(SB), NOSPLIT, $0-56
 	MOVQ panel+32(FP), DX
 	MOVQ k+40(FP), CX
 	MOVQ bias+48(FP), AX
+	MOVQ ahead+56(FP), BX
 	SHLQ $2, R8
 	SHLQ $2, R9
 	LEAQ (SI)(R9*2), R10
@@ -392,6 +409,9 @@ at_least_4:
 	STEP4_0(4, 64)
 	STEP4_0(8, 128)
 	STEP4_0(12, 192)
+	PREFETCHT1 0(BX)
+	PREFETCHT1 64(BX)
+	ADDQ $128, BX
 	ADDQ $16, SI
 	ADDQ $16, R10
 	ADDQ $256, DX
@@ -441,7 +461,7 @@ summed:
 	VFMADD231PS Y12, Y14, Y8; \
 	VFMADD231PS Y13, Y14, Y9;
 
-// func mul5x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+// func mul5x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
 //
 // 	for r := range 5 {
 // 		for c := range 16 {
@@ -455,8 +475,9 @@ summed:
 // SI  x: next value of row 0, R10 of row 3    R9 bytes from row to row
 // DI  y: row 0, R11 row 3    R8 bytes from row to row
 // DX  panel: next 16 values    CX k left    AX bias
+// BX  ahead: what will be read soon
 // Y0-Y9  sums, two registers a row, sets of them: 1    Y12 Y13 values of the panel    Y14 Y15 one value of x
-TEXT ·mul5x16AVX2(SB), NOSPLIT, $0-56
+TEXT ·mul5x16AVX2(SB), NOSPLIT, $0-64
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
 	MOVQ x+16(FP), SI
@@ -464,6 +485,7 @@ TEXT ·mul5x16AVX2(SB), NOSPLIT, $0-56
 	MOVQ panel+32(FP), DX
 	MOVQ k+40(FP), CX
 	MOVQ bias+48(FP), AX
+	MOVQ ahead+56(FP), BX
 	SHLQ $2, R8
 	SHLQ $2, R9
 	LEAQ (SI)(R9*2), R10
@@ -502,6 +524,8 @@ at_least_4:
 	STEP5_0(4, 64)
 	STEP5_0(8, 128)
 	STEP5_0(12, 192)
+	PREFETCHT1 0(BX)
+	ADDQ $64, BX
 	ADDQ $16, SI
 	ADDQ $16, R10
 	ADDQ $256, DX
@@ -556,7 +580,7 @@ summed:
 	VFMADD231PS Y12, Y15, Y10; \
 	VFMADD231PS Y13, Y15, Y11;
 
-// func mul6x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+// func mul6x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
 //
 // 	for r := range 6 {
 // 		for c := range 16 {
@@ -570,8 +594,9 @@ summed:
 // SI  x: next value of row 0, R10 of row 3    R9 bytes from row to row
 // DI  y: row 0, R11 row 3    R8 bytes from row to row
 // DX  panel: next 16 values    CX k left    AX bias
+// BX  ahead: what will be read soon
 // Y0-Y11  sums, two registers a row, sets of them: 1    Y12 Y13 values of the panel    Y14 Y15 one value of x
-TEXT ·mul6x16AVX2(SB), NOSPLIT, $0-56
+TEXT ·mul6x16AVX2(SB), NOSPLIT, $0-64
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
 	MOVQ x+16(FP), SI
@@ -579,6 +604,7 @@ TEXT ·mul6x16AVX2(SB), NOSPLIT, $0-56
 	MOVQ panel+32(FP), DX
 	MOVQ k+40(FP), CX
 	MOVQ bias+48(FP), AX
+	MOVQ ahead+56(FP), BX
 	SHLQ $2, R8
 	SHLQ $2, R9
 	LEAQ (SI)(R9*2), R10
@@ -621,6 +647,8 @@ at_least_4:
 	STEP6_0(4, 64)
 	STEP6_0(8, 128)
 	STEP6_0(12, 192)
+	PREFETCHT1 0(BX)
+	ADDQ $64, BX
 	ADDQ $16, SI
 	ADDQ $16, R10
 	ADDQ $256, DX
