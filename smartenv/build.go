@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 )
 
 // A candidate is an item with an accepted reference whose row is yet to be read.
@@ -80,12 +81,12 @@ func (s *Snapshot) assemble(ctx context.Context, sc *scan, fresh *freshness, not
 		s.addSource(i, &sc.notes[i], fresh, notes, blocks)
 	}
 	s.Status.Notes.NotIndexed, s.Status.Notes.Unlisted = sc.notIndexed, sc.unlisted
-	var err error
-	if s.Notes, err = notes.load(ctx, s.Model.Dims); err != nil {
-		return err
-	}
-	if s.Blocks, err = blocks.load(ctx, s.Model.Dims); err != nil {
-		return err
+	var notesErr, blocksErr error
+	var wait sync.WaitGroup
+	wait.Go(func() { s.Notes, notesErr = notes.load(ctx, s.Model.Dims) })
+	wait.Go(func() { s.Blocks, blocksErr = blocks.load(ctx, s.Model.Dims) })
+	if wait.Wait(); cmp.Or(notesErr, blocksErr) != nil {
+		return cmp.Or(notesErr, blocksErr)
 	}
 	s.link(notes)
 	s.countItems(notes, blocks)

@@ -186,6 +186,9 @@ func (s *scanner) quoted() []byte {
 	start := s.pos
 	s.plain = true
 	for i := s.pos + 1; i < len(s.text); i++ {
+		if ordinary[s.text[i]] {
+			continue
+		}
 		switch c := s.text[i]; {
 		case c == '"':
 			s.pos = i + 1
@@ -207,6 +210,14 @@ func (s *scanner) quoted() []byte {
 	s.fail()
 	return nil
 }
+
+// ordinary are the bytes that mean nothing but themselves within a string.
+var ordinary = func() (table [256]bool) {
+	for c := ' '; c < utf8.RuneSelf; c++ {
+		table[c] = c != '"' && c != '\\'
+	}
+	return table
+}()
 
 // escape checks the escape sequence whose letter stands at i.
 func (s *scanner) escape(i int) bool {

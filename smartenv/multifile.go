@@ -9,6 +9,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"unsafe"
 
 	"smart-connections-mcp/smartenv/note"
 )
@@ -108,7 +109,7 @@ func (m *multifile) read(ctx context.Context, dst []float32, rows []int64, dims 
 		first := rows[order[0]]
 		n := min(chunk, m.rows-first)
 		if n <= 0 {
-			panic("smartenv: row beyond the end of a multifile")
+			return fmt.Errorf("reading the index: row %d of %s, which has %d: this is a bug", first, m.name, m.rows)
 		}
 		if _, err := f.ReadAt(buf[:n*stride], first*stride); err == io.EOF {
 			return &retryError{m.name + " shrank while it was read"}
@@ -125,7 +126,13 @@ func (m *multifile) read(ctx context.Context, dst []float32, rows []int64, dims 
 	return nil
 }
 
+// decodeRow reads len(dst) little-endian values. Where the machine is of that
+// order, as all of ours are, the bytes are the values.
 func decodeRow(dst []float32, row []byte) {
+	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 && len(dst) > 0 {
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(&dst[0])), 4*len(dst)), row)
+		return
+	}
 	for i := range dst {
 		dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(row[4*i:]))
 	}

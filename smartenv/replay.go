@@ -7,7 +7,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
 
 	"smart-connections-mcp/smartenv/note"
 )
@@ -134,7 +139,7 @@ func (r *replay) readShard(dir string, sh shard, i int) error {
 	if st.info != nil && st.info.Size() == info.Size() {
 		return unmoved(sh.name, st.info, info)
 	}
-	data, err := st.readTail(f)
+	data, err := st.readTail(f, info.Size())
 	if err != nil {
 		return err
 	}
@@ -143,12 +148,17 @@ func (r *replay) readShard(dir string, sh shard, i int) error {
 	return nil
 }
 
-// readTail reads everything after the last complete line, after a look at
-// whether the bytes before it are still the ones that were replayed.
-func (st *shardState) readTail(f io.ReaderAt) ([]byte, error) {
+// readTail reads everything after the last complete line, in a file of this size,
+// after a look at whether the bytes before it are still the ones that were
+// replayed. What is appended meanwhile is for the next time.
+func (st *shardState) readTail(f io.ReaderAt, size int64) ([]byte, error) {
 	from := st.end - int64(len(st.guard))
-	data, err := io.ReadAll(io.NewSectionReader(f, from, 1<<62))
-	if err != nil {
+	data := make([]byte, max(0, size-from))
+	switch _, err := io.ReadFull(io.NewSectionReader(f, from, size-from), data); {
+	case err == io.EOF && len(data) == 0:
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		return nil, &retryError{st.name + " shrank while it was read"}
+	case err != nil:
 		return nil, fmt.Errorf("reading the index: %w", err)
 	}
 	rest, same := bytes.CutPrefix(data, st.guard)
@@ -162,16 +172,22 @@ func (st *shardState) readTail(f io.ReaderAt) ([]byte, error) {
 func (r *replay) replayShard(st *shardState, data []byte) {
 	r.takeBack(st)
 	complete := bytes.LastIndexByte(data, '\n') + 1
-	newest := map[string][]byte{} // nil value: tombstone
-	eachLine(data[:complete], func(line []byte) {
-		st.lines++
-		if e, ok := r.count(st, line, st.lines); ok {
-			newest[e.key] = e.value
+	var lines [][]byte
+	eachLine(data[:complete], func(line []byte) { lines = append(lines, line) })
+	parsed := make([]parsedLine, len(lines))
+	shareOut(len(lines), func(first, end int) {
+		for i := first; i < end; i++ {
+			parsed[i] = parse(lines[i])
 		}
 	})
-	for path, value := range newest {
-		r.apply(path, value)
+	newest := map[string][]byte{} // nil value: tombstone
+	for i, line := range lines {
+		st.lines++
+		if r.count(st, line, parsed[i], st.lines) {
+			newest[parsed[i].entry.key] = parsed[i].entry.value
+		}
 	}
+	r.applyAll(newest)
 	st.end += int64(complete)
 	st.guard = append(st.guard, data[max(0, complete-guardBytes):complete]...)
 	st.guard = bytes.Clone(st.guard[max(0, len(st.guard)-guardBytes):])
@@ -180,25 +196,36 @@ func (r *replay) replayShard(st *shardState, data []byte) {
 	}
 }
 
-// count counts a line and returns its entry when it is one of a note.
-func (r *replay) count(st *shardState, line []byte, number int) (entry, bool) {
-	e, ok, err := parseLine(line)
-	if err != nil {
+// A parsedLine is what parseLine says of a line.
+type parsedLine struct {
+	entry entry
+	ok    bool
+	err   error
+}
+
+func parse(line []byte) (p parsedLine) {
+	p.entry, p.ok, p.err = parseLine(line)
+	return p
+}
+
+// count counts a line and says whether it is the record of a note.
+func (r *replay) count(st *shardState, line []byte, p parsedLine, number int) bool {
+	if p.err != nil {
 		r.counts.skipped++
 		if len(r.counts.examples) < maxExamples {
 			start := line[:min(len(line), 60)]
-			r.counts.examples = append(r.counts.examples, fmt.Sprintf("%s line %d: %v: %q", st.name, number, err, start))
+			r.counts.examples = append(r.counts.examples, fmt.Sprintf("%s line %d: %v: %q", st.name, number, p.err, start))
 		}
-		return entry{}, false
+		return false
 	}
-	if !ok || e.collection != sourcesCollection {
-		return entry{}, false
+	if !p.ok || p.entry.collection != sourcesCollection {
+		return false
 	}
 	r.counts.records++
-	if e.value == nil {
+	if p.entry.value == nil {
 		r.counts.tombstones++
 	}
-	return e, true
+	return true
 }
 
 // apply makes value the whole record of path; nil removes the record.
@@ -210,13 +237,50 @@ func (r *replay) apply(path string, value []byte) {
 	r.records[path] = r.decoder.record(path, value)
 }
 
+// applyAll is apply for many records.
+func (r *replay) applyAll(newest map[string][]byte) {
+	paths := slices.Collect(maps.Keys(newest))
+	records := make([]*record, len(paths))
+	shareOut(len(paths), func(first, end int) {
+		d := newDecoder()
+		for i := first; i < end; i++ {
+			if value := newest[paths[i]]; value != nil {
+				records[i] = d.record(paths[i], value)
+			}
+		}
+	})
+	for i, path := range paths {
+		if records[i] == nil {
+			delete(r.records, path)
+		} else {
+			r.records[path] = records[i]
+		}
+	}
+}
+
+// shareOut calls do for one part after the other of n pieces of work, on all
+// processors. Parsing the log is most of the work of a first load.
+func shareOut(n int, do func(first, end int)) {
+	const part = 256
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (n+part-1)/part) {
+		wait.Go(func() {
+			for end := int(next.Add(part)); end-part < n; end = int(next.Add(part)) {
+				do(end-part, min(end, n))
+			}
+		})
+	}
+	wait.Wait()
+}
+
 // replayLast applies the line that no LF ends yet.
 func (r *replay) replayLast(st *shardState, line []byte) {
 	last := &lastLine{counts: r.counts}
 	last.counts.examples = append([]string(nil), r.counts.examples...)
-	if e, ok := r.count(st, line, st.lines+1); ok {
-		last.path, last.isNote, last.before = e.key, true, r.records[e.key]
-		r.apply(e.key, e.value)
+	if p := parse(line); r.count(st, line, p, st.lines+1) {
+		last.path, last.isNote, last.before = p.entry.key, true, r.records[p.entry.key]
+		r.apply(p.entry.key, p.entry.value)
 	}
 	st.last = last
 }

@@ -171,7 +171,7 @@ func TestOnlyTheTailIsRead(t *testing.T) {
 	r.replayShard(st, head)
 	tail := simpleLine("b.md", 2)
 	file := &countingReader{data: append(head, tail...)}
-	data, err := st.readTail(file)
+	data, err := st.readTail(file, int64(len(file.data)))
 	if err != nil || string(data) != tail {
 		t.Fatalf("readTail = %q, %v, want %q", data, err, tail)
 	}
