@@ -76,6 +76,7 @@ func newParameters(c Config, params map[string]*tensor.Dense) (*parameters, erro
 		get := func(name string) []float32 { return named[prefix+name] }
 		pack := func(l *linear, name string, out, in int) {
 			l.weight.PackTransposed(get(name+".weight"), out, in, in)
+			l.weight.Halve()
 			l.bias = get(name + ".bias")
 		}
 		self := []string{"attention.self.query", "attention.self.key", "attention.self.value"}
@@ -85,6 +86,7 @@ func newParameters(c Config, params map[string]*tensor.Dense) (*parameters, erro
 			biases = append(biases, get(name+".bias")...)
 		}
 		l.qkv.weight.PackTransposed(weights, 3*H, H, H)
+		l.qkv.weight.Halve()
 		l.qkv.bias = biases
 		pack(&l.attentionOut, "attention.output.dense", H, H)
 		pack(&l.inner, "intermediate.dense", I, H)

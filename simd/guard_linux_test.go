@@ -138,3 +138,15 @@ func checkGuardedMatrix(t *testing.T, n, k int, atEnd bool) {
 		faultless(t, call, func() { m.Mul(y, n, x, k, rows, bias) })
 	}
 }
+
+func TestGuardedWiden(t *testing.T) {
+	eachImpl(t, func(t *testing.T) {
+		for sixteens := 1; sixteens < 5; sixteens++ {
+			for _, atEnd := range []bool{false, true} {
+				dst, memory := guarded(t, 16*sixteens, atEnd), guarded(t, 8*sixteens, atEnd)
+				src := unsafe.Slice((*uint16)(unsafe.Pointer(&memory[0])), 16*sixteens)
+				faultless(t, fmt.Sprintf("widen of %d halves, guard at end: %v", 16*sixteens, atEnd), func() { widen(Active(), dst, src) })
+			}
+		}
+	})
+}

@@ -2,7 +2,11 @@
 
 package simd
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/klauspost/cpuid/v2"
+)
 
 var built = []Level{AVX2}
 
@@ -59,16 +63,20 @@ func layerNorm(x, gamma, beta []float32, eps float32) {
 	layerNormGeneric(x, gamma, beta, eps)
 }
 
-func mulTile(l Level, y []float32, ystride int, x []float32, xstride, rows int, panel []float32, k int, bias, ahead []float32) {
+func (l Level) widens() bool { return l == AVX2 && cpuid.CPU.Supports(cpuid.F16C) }
+
+func widen(_ Level, dst []float32, src []uint16) { widenAVX2(&dst[0], &src[0], len(dst)/16) }
+
+func mulTile(l Level, y []float32, ystride int, x []float32, xstride, rows int, panel []float32, k int, bias []float32, ahead unsafe.Pointer) {
 	if l == AVX2 {
-		mulTileAVX2(&y[0], ystride, &x[0], xstride, rows, &panel[0], k, unsafe.SliceData(bias), &ahead[0])
+		mulTileAVX2(&y[0], ystride, &x[0], xstride, rows, &panel[0], k, unsafe.SliceData(bias), ahead)
 		return
 	}
 	mulTileGeneric(y, ystride, x, xstride, rows, panel, k, bias)
 }
 
 // mulTileAVX2 is one block of 1 to 6 rows and 16 columns.
-func mulTileAVX2(y *float32, ystride int, x *float32, xstride, rows int, panel *float32, k int, bias, ahead *float32) {
+func mulTileAVX2(y *float32, ystride int, x *float32, xstride, rows int, panel *float32, k int, bias *float32, ahead unsafe.Pointer) {
 	switch rows {
 	case 1:
 		mul1x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead)
@@ -94,6 +102,9 @@ func dotAVX2(a, b *float32, n int) float32
 func dotRows4AVX2(dst, q, rows *float32, n, groups int)
 
 //go:noescape
+func widenAVX2(dst *float32, src *uint16, sixteens int)
+
+//go:noescape
 func addAVX2(dst, src *float32, n int)
 
 //go:noescape
@@ -106,19 +117,19 @@ func softmaxAVX2(x *float32, n int, scale float32)
 func layerNormAVX2(x, gamma, beta *float32, n int, eps float32)
 
 //go:noescape
-func mul1x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
+func mul1x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
 
 //go:noescape
-func mul2x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
+func mul2x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
 
 //go:noescape
-func mul3x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
+func mul3x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
 
 //go:noescape
-func mul4x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
+func mul4x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
 
 //go:noescape
-func mul5x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
+func mul5x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
 
 //go:noescape
-func mul6x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
+func mul6x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)

@@ -34,7 +34,11 @@ func gelu(x []float32)                                { geluGeneric(x) }
 func softmax(x []float32, scale float32)              { softmaxGeneric(x, scale) }
 func layerNorm(x, gamma, beta []float32, eps float32) { layerNormGeneric(x, gamma, beta, eps) }
 
-func mulTile(l Level, y []float32, ystride int, x []float32, xstride, rows int, panel []float32, k int, bias, _ []float32) {
+func (l Level) widens() bool { return false }
+
+func widen(_ Level, dst []float32, src []uint16) { widenGeneric(dst, src) }
+
+func mulTile(l Level, y []float32, ystride int, x []float32, xstride, rows int, panel []float32, k int, bias []float32, _ unsafe.Pointer) {
 	if l == NEON {
 		mulTileNEON(&y[0], ystride, &x[0], xstride, rows, &panel[0], k, unsafe.SliceData(bias))
 		return

@@ -2,6 +2,8 @@
 
 package simd
 
+import "unsafe"
+
 // Built without assembly: everything is plain Go.
 
 var built []Level
@@ -12,6 +14,10 @@ func add(dst, src []float32)                          { addGeneric(dst, src) }
 func gelu(x []float32)                                { geluGeneric(x) }
 func softmax(x []float32, scale float32)              { softmaxGeneric(x, scale) }
 func layerNorm(x, gamma, beta []float32, eps float32) { layerNormGeneric(x, gamma, beta, eps) }
-func mulTile(_ Level, y []float32, ystride int, x []float32, xstride, rows int, panel []float32, k int, bias, _ []float32) {
+func (l Level) widens() bool                          { return false }
+
+func widen(_ Level, dst []float32, src []uint16) { widenGeneric(dst, src) }
+
+func mulTile(_ Level, y []float32, ystride int, x []float32, xstride, rows int, panel []float32, k int, bias []float32, _ unsafe.Pointer) {
 	mulTileGeneric(y, ystride, x, xstride, rows, panel, k, bias)
 }

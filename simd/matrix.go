@@ -17,6 +17,7 @@ type Matrix struct {
 	level Level
 	buf   []float32 // owns the memory
 	data  []float32 // [panels × k × cols], from a 64-byte border within buf
+	half  *halves   // instead of data, after Halve
 }
 
 // maxRows × maxCols bounds the block of every level's mulTile.
@@ -73,16 +74,11 @@ func (m *Matrix) reset(k, n int) {
 	_, cols := m.level.tile()
 	panels := (n + cols - 1) / cols
 	size := panels * cols * k
-	const align = 16 // float32 values in 64 bytes, a cache line
-	if cap(m.buf) < size+align-1 {
-		m.buf = make([]float32, size+align-1)
+	if cap(m.buf) < size+cacheLine-1 {
+		m.buf = make([]float32, size+cacheLine-1)
 	}
-	m.buf = m.buf[:cap(m.buf)]
-	skip := 0
-	if over := uintptr(unsafe.Pointer(unsafe.SliceData(m.buf))) / 4 % align; over != 0 {
-		skip = align - int(over)
-	}
-	m.data = m.buf[skip:][:size]
+	m.buf, m.half = m.buf[:cap(m.buf)], nil
+	m.data = align(m.buf)[:size]
 }
 
 // Mul computes y = x·B, plus bias when it is not nil: y[r*ystride+j] = Σ x[r*xstride+i]*B[i,j] + bias[j] for r < rows,
@@ -105,12 +101,36 @@ func (m *Matrix) Mul(y []float32, ystride int, x []float32, xstride, rows int, b
 		m.mulNothing(y, ystride, rows, bias)
 		return
 	}
+	var spare []float32
+	if m.half != nil {
+		pooled := m.half.spares.Get().(*[]float32)
+		defer m.half.spares.Put(pooled)
+		spare = *pooled
+	}
 	most, _ := m.level.tile()
 	blocks := (rows + most - 1) / most
 	for b := 0; b < blocks; b += blocksAtOnce {
 		first, end := b*rows/blocks, min(b+blocksAtOnce, blocks)*rows/blocks
-		m.mulRows(y[first*ystride:], ystride, x[first*xstride:], xstride, end-first, bias)
+		m.mulRows(y[first*ystride:], ystride, x[first*xstride:], xstride, end-first, bias, spare)
 	}
+}
+
+// panel returns panel p and where the next one begins, which is nil behind the last. spare is for one that has to be
+// widened.
+func (m *Matrix) panel(p int, spare []float32) (panel []float32, next unsafe.Pointer) {
+	_, cols := m.level.tile()
+	size := cols * m.k
+	last := (p+1)*cols >= m.n
+	if m.half != nil {
+		if !last {
+			next = unsafe.Pointer(&m.half.data[(p+1)*size])
+		}
+		return m.half.panel(m.level, spare, p), next
+	}
+	if !last {
+		next = unsafe.Pointer(&m.data[(p+1)*size])
+	}
+	return m.data[p*size:][:size], next
 }
 
 // blocksAtOnce is how many blocks of rows go through all panels before the next ones: few enough that their values of
@@ -118,10 +138,10 @@ func (m *Matrix) Mul(y []float32, ystride int, x []float32, xstride, rows int, b
 const blocksAtOnce = 8
 
 // mulRows multiplies a few blocks of rows with one panel after the other.
-func (m *Matrix) mulRows(y []float32, ystride int, x []float32, xstride, rows int, bias []float32) {
+func (m *Matrix) mulRows(y []float32, ystride int, x []float32, xstride, rows int, bias, spare []float32) {
 	_, cols := m.level.tile()
 	for j := 0; j < m.n; j += cols {
-		panel, rest := m.data[j*m.k:][:cols*m.k], m.data[(j+cols)*m.k:]
+		panel, next := m.panel(j/cols, spare)
 		width := min(cols, m.n-j)
 		var part []float32
 		if bias != nil {
@@ -130,27 +150,31 @@ func (m *Matrix) mulRows(y []float32, ystride int, x []float32, xstride, rows in
 		if width < cols {
 			m.mulNarrow(y[j:], ystride, x, xstride, rows, panel, part, width)
 		} else {
-			m.mulPanel(y[j:], ystride, x, xstride, rows, panel, rest, part)
+			m.mulPanel(y[j:], ystride, x, xstride, rows, panel, next, part)
 		}
 	}
 }
 
 // mulPanel multiplies the rows with one whole panel, in blocks of nearly even height: 8 rows are 4+4, not 6+2, because
-// a low block keeps fewer multipliers busy. Each block has a part of the next panel, with which rest begins, brought
+// a low block keeps fewer multipliers busy. Each block has a part of the next panel, when there is one, brought
 // into the second-level cache meanwhile: with weights that are nowhere nearer than the third, short texts waited for them
 // for 40 % of the time.
-func (m *Matrix) mulPanel(y []float32, ystride int, x []float32, xstride, rows int, panel, rest, bias []float32) {
+func (m *Matrix) mulPanel(y []float32, ystride int, x []float32, xstride, rows int, panel []float32, next unsafe.Pointer, bias []float32) {
 	most, _ := m.level.tile()
 	blocks := (rows + most - 1) / most
-	near := 0 // values of the next panel that earlier blocks have brought
+	size := 4 * len(panel) // bytes of the next panel
+	if m.half != nil {
+		size /= 2
+	}
+	near := 0 // bytes of it that earlier blocks have brought
 	for b := range blocks {
 		first, end := b*rows/blocks, (b+1)*rows/blocks
-		ahead := panel
-		if near < len(panel) && len(rest) > 0 {
-			ahead = rest[near:]
-			near += len(panel) / 4
+		ahead := unsafe.Pointer(&panel[0])
+		if next != nil && near < size {
+			ahead = unsafe.Add(next, near)
+			near += len(panel)  // a quarter of a panel that is not halved
 			if end-first <= 4 { // see avx2Ahead in gen
-				near += len(panel) / 4
+				near += len(panel)
 			}
 		}
 		mulTile(m.level, y[first*ystride:], ystride, x[first*xstride:], xstride, end-first, panel, m.k, bias, ahead)
@@ -169,7 +193,7 @@ func (m *Matrix) mulNarrow(y []float32, ystride int, x []float32, xstride, rows 
 	blocks := (rows + most - 1) / most
 	for b := range blocks {
 		first, end := b*rows/blocks, (b+1)*rows/blocks
-		mulTile(m.level, block[:], cols, x[first*xstride:], xstride, end-first, panel, m.k, bias, panel)
+		mulTile(m.level, block[:], cols, x[first*xstride:], xstride, end-first, panel, m.k, bias, unsafe.Pointer(&panel[0]))
 		for r := first; r < end; r++ {
 			copy(y[r*ystride:][:width], block[(r-first)*cols:])
 		}

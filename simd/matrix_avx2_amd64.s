@@ -34,7 +34,7 @@
 	VFMADD231PS Y12, Y14, Y6; \
 	VFMADD231PS Y13, Y14, Y7;
 
-// func mul1x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
+// func mul1x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
 //
 // 	for r := range 1 {
 // 		for c := range 16 {
@@ -134,7 +134,7 @@ summed:
 	VFMADD231PS Y12, Y15, Y6; \
 	VFMADD231PS Y13, Y15, Y7;
 
-// func mul2x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
+// func mul2x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
 //
 // 	for r := range 2 {
 // 		for c := range 16 {
@@ -242,7 +242,7 @@ summed:
 	VFMADD231PS Y12, Y14, Y10; \
 	VFMADD231PS Y13, Y14, Y11;
 
-// func mul3x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
+// func mul3x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
 //
 // 	for r := range 3 {
 // 		for c := range 16 {
@@ -350,7 +350,7 @@ summed:
 	VFMADD231PS Y12, Y15, Y6; \
 	VFMADD231PS Y13, Y15, Y7;
 
-// func mul4x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
+// func mul4x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
 //
 // 	for r := range 4 {
 // 		for c := range 16 {
@@ -461,7 +461,7 @@ summed:
 	VFMADD231PS Y12, Y14, Y8; \
 	VFMADD231PS Y13, Y14, Y9;
 
-// func mul5x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
+// func mul5x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
 //
 // 	for r := range 5 {
 // 		for c := range 16 {
@@ -580,7 +580,7 @@ summed:
 	VFMADD231PS Y12, Y15, Y10; \
 	VFMADD231PS Y13, Y15, Y11;
 
-// func mul6x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
+// func mul6x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
 //
 // 	for r := range 6 {
 // 		for c := range 16 {

@@ -53,7 +53,7 @@ func avx2Block(f *file, height int) {
 		third = [2]string{", R10 of row 3", ", R11 row 3"}
 	}
 	f.function(fmt.Sprintf(`
-func %s(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias, ahead *float32)
+func %s(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
 
 	for r := range %d {
 		for c := range 16 {

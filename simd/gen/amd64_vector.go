@@ -9,7 +9,40 @@ func avx2Vectors() string {
 	avx2Dot(f)
 	avx2DotRows4(f)
 	avx2Add(f)
+	avx2Widen(f)
 	return f.String()
+}
+
+func avx2Widen(f *file) {
+	f.function(`
+func widenAVX2(dst *float32, src *uint16, sixteens int)
+
+	for i := range 16 * sixteens {
+		dst[i] = fromHalf(src[i])
+	}
+
+SI  src: next halves, DI dst    CX sixteens left`, "widenAVX2", 24)
+	f.code(`
+MOVQ dst+0(FP), DI
+MOVQ src+8(FP), SI
+MOVQ sixteens+16(FP), CX
+TESTQ CX, CX
+JZ   widened
+
+sixteen:
+VCVTPH2PS (SI), Y0
+VCVTPH2PS 16(SI), Y1
+VMOVUPS Y0, (DI)
+VMOVUPS Y1, 32(DI)
+ADDQ $32, SI
+ADDQ $64, DI
+DECQ CX
+JNZ  sixteen
+
+widened:
+VZEROUPPER
+RET`)
+	f.WriteString("\n")
 }
 
 func avx2Dot(f *file) {
