@@ -65,7 +65,13 @@ func layerNorm(x, gamma, beta []float32, eps float32) {
 
 func (l Level) widens() bool { return l == AVX2 && cpuid.CPU.Supports(cpuid.F16C) }
 
-func widen(_ Level, dst []float32, src []uint16) { widenAVX2(&dst[0], &src[0], len(dst)/16) }
+func widen(l Level, dst []float32, src []uint16) {
+	if l.widens() {
+		widenAVX2(&dst[0], &src[0], len(dst)/16)
+		return
+	}
+	widenGeneric(dst, src)
+}
 
 func mulTile(l Level, y []float32, ystride int, x []float32, xstride, rows int, panel []float32, k int, bias []float32, ahead unsafe.Pointer) {
 	if l == AVX2 {
