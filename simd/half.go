@@ -2,16 +2,18 @@ package simd
 
 import (
 	"math"
-	"sync"
 	"unsafe"
 )
 
 // halves is a Matrix's values as IEEE 754 halves, where each of them is one. They take half the memory and half the
 // time to come from it, which is what short texts wait for; a panel is widened before it is multiplied with.
 type halves struct {
-	data   []uint16  // as Matrix.data
-	spares sync.Pool // of *[]float32, one widened panel each
+	data   []uint16       // as Matrix.data
+	spares chan []float32 // memory for one widened panel each, of calls that have ended
 }
+
+// maxSpares is how many calls at once find memory that was used before.
+const maxSpares = 16
 
 // Halve makes m keep its values as halves when that changes none of them, as it does where a checkpoint stores halves,
 // and when the level has an instruction to widen them. Results are the same to the bit. Packing again forgets it.
@@ -27,14 +29,26 @@ func (m *Matrix) Halve() {
 		}
 		data[i] = h
 	}
-	_, cols := m.level.tile()
-	size := cols * m.k
-	m.half = &halves{data: data}
-	m.half.spares.New = func() any {
-		spare := align(make([]float32, size+cacheLine-1))[:size]
-		return &spare
-	}
+	m.half = &halves{data: data, spares: make(chan []float32, maxSpares)}
 	m.buf, m.data = nil, nil
+}
+
+// spare returns memory for one widened panel of size values.
+func (h *halves) spare(size int) []float32 {
+	select {
+	case spare := <-h.spares:
+		return spare
+	default:
+		return align(make([]float32, size+cacheLine-1))[:size]
+	}
+}
+
+// giveBack keeps memory that spare returned for a later call.
+func (h *halves) giveBack(spare []float32) {
+	select {
+	case h.spares <- spare:
+	default:
+	}
 }
 
 // panel returns the values of panel p, widened to dst [cols×k].

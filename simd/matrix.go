@@ -103,9 +103,9 @@ func (m *Matrix) Mul(y []float32, ystride int, x []float32, xstride, rows int, b
 	}
 	var spare []float32
 	if m.half != nil {
-		pooled := m.half.spares.Get().(*[]float32)
-		defer m.half.spares.Put(pooled)
-		spare = *pooled
+		_, cols := m.level.tile()
+		spare = m.half.spare(cols * m.k)
+		defer m.half.giveBack(spare)
 	}
 	most, _ := m.level.tile()
 	blocks := (rows + most - 1) / most
