@@ -13,7 +13,8 @@
 // Halve keeps a packed weight in half the memory where that changes none of its values.
 //
 // Strides count values, so that one head of attention is a Matrix over every H-th stretch of a larger array. Nothing
-// here allocates, except a Matrix that is packed with more values than it ever held.
+// here allocates, except a Matrix that is packed with more values than it ever held, and one of halves, whose products
+// need memory for a widened panel, which is kept for the next ones.
 //
 // # Levels
 //

@@ -137,7 +137,7 @@ func (m *Matrix) panel(p int, spare []float32) (panel []float32, next unsafe.Poi
 // x stay in the second-level cache and their rows of y in the address cache, enough to pay for reading B again.
 const blocksAtOnce = 8
 
-// mulRows multiplies a few blocks of rows with one panel after the other.
+// mulRows multiplies a few blocks of rows with one panel after the other. spare is for panels that have to be widened.
 func (m *Matrix) mulRows(y []float32, ystride int, x []float32, xstride, rows int, bias, spare []float32) {
 	_, cols := m.level.tile()
 	for j := 0; j < m.n; j += cols {
