@@ -71,6 +71,7 @@ func (a *attempt) readRecords(ctx context.Context) (err error) {
 	if a.files.isInline {
 		return a.readInline(ctx)
 	}
+	a.inline = inlineStore{} // let go of what an update of the plugin has packed
 	if a.replay, err = a.replay.update(ctx, a.dir, a.files.shards); err == nil {
 		a.records, a.counts = a.replay.records, a.replay.counts
 	}

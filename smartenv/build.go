@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 )
 
 // A candidate is an item with an accepted reference whose row is yet to be read.
@@ -81,12 +80,10 @@ func (s *Snapshot) assemble(ctx context.Context, sc *scan, fresh *freshness, not
 		s.addSource(i, &sc.notes[i], fresh, notes, blocks)
 	}
 	s.Status.Notes.NotIndexed, s.Status.Notes.Unlisted = sc.notIndexed, sc.unlisted
-	var notesErr, blocksErr error
-	var wait sync.WaitGroup
-	wait.Go(func() { s.Notes, notesErr = notes.load(ctx, s.Model.Dims) })
-	wait.Go(func() { s.Blocks, blocksErr = blocks.load(ctx, s.Model.Dims) })
-	if wait.Wait(); cmp.Or(notesErr, blocksErr) != nil {
-		return cmp.Or(notesErr, blocksErr)
+	pools, into, errs := [2]*pool{notes, blocks}, [2]*Collection{&s.Notes, &s.Blocks}, [2]error{}
+	shareOut(2, 2, 1, func(i, _ int) { *into[i], errs[i] = pools[i].load(ctx, s.Model.Dims) })
+	if err := cmp.Or(errs[:]...); err != nil {
+		return err
 	}
 	s.link(notes)
 	s.countItems(notes, blocks)

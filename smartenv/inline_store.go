@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 )
 
 // An inlineStore is the state of the folder multi/ as far as it has been read.
@@ -29,23 +27,16 @@ func (st *inlineStore) update(ctx context.Context, dir string, stats []inlineSta
 		err     error
 	}
 	outcomes := make([]outcome, len(stats))
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range min(scanners, len(stats)) {
-		wait.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(stats)); i = next.Add(1) - 1 {
-				name := stats[i].name
-				older := st.files[name]
-				if older != nil && older.stat.same(stats[i]) {
-					outcomes[i] = outcome{older, true, nil}
-					continue
-				}
-				f, settled, err := readInlineFile(ctx, filepath.Join(dir, inlineFolder, name), older)
-				outcomes[i] = outcome{f, settled, err}
-			}
-		})
-	}
-	wait.Wait()
+	shareOut(scanners, len(stats), 1, func(i, _ int) {
+		name := stats[i].name
+		older := st.files[name]
+		if older != nil && older.stat.same(stats[i]) {
+			outcomes[i] = outcome{older, true, nil}
+			return
+		}
+		f, settled, err := readInlineFile(ctx, filepath.Join(dir, inlineFolder, name), older)
+		outcomes[i] = outcome{f, settled, err}
+	})
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"smart-connections-mcp/smartenv/note"
 )
@@ -23,6 +21,10 @@ const maxExamples = 5
 // guardBytes is how much of a log's already read end is read again before the
 // tail is trusted to continue it.
 const guardBytes = 512
+
+// linesAtOnce is how many lines of the log one goroutine parses at a time.
+// Parsing is most of the work of a first load, so all processors share it.
+const linesAtOnce = 256
 
 // A replay is the state of the log after all lines read so far: the newest
 // record of every live key. It can go on where it ended when the log has grown.
@@ -175,7 +177,7 @@ func (r *replay) replayShard(st *shardState, data []byte) {
 	var lines [][]byte
 	eachLine(data[:complete], func(line []byte) { lines = append(lines, line) })
 	parsed := make([]parsedLine, len(lines))
-	shareOut(len(lines), func(first, end int) {
+	shareOut(runtime.GOMAXPROCS(0), len(lines), linesAtOnce, func(first, end int) {
 		for i := first; i < end; i++ {
 			parsed[i] = parse(lines[i])
 		}
@@ -241,7 +243,7 @@ func (r *replay) apply(path string, value []byte) {
 func (r *replay) applyAll(newest map[string][]byte) {
 	paths := slices.Collect(maps.Keys(newest))
 	records := make([]*record, len(paths))
-	shareOut(len(paths), func(first, end int) {
+	shareOut(runtime.GOMAXPROCS(0), len(paths), linesAtOnce, func(first, end int) {
 		d := newDecoder()
 		for i := first; i < end; i++ {
 			if value := newest[paths[i]]; value != nil {
@@ -256,22 +258,6 @@ func (r *replay) applyAll(newest map[string][]byte) {
 			r.records[path] = records[i]
 		}
 	}
-}
-
-// shareOut calls do for one part after the other of n pieces of work, on all
-// processors. Parsing the log is most of the work of a first load.
-func shareOut(n int, do func(first, end int)) {
-	const part = 256
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), (n+part-1)/part) {
-		wait.Go(func() {
-			for end := int(next.Add(part)); end-part < n; end = int(next.Add(part)) {
-				do(end-part, min(end, n))
-			}
-		})
-	}
-	wait.Wait()
 }
 
 // replayLast applies the line that no LF ends yet.

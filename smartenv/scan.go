@@ -7,8 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"smart-connections-mcp/smartenv/note"
@@ -55,24 +53,16 @@ func scanNotes(ctx context.Context, fresh *freshness, records map[string]*record
 	for _, path := range slices.Sorted(maps.Keys(records)) {
 		sc.notes = append(sc.notes, noteState{rec: records[path]})
 	}
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range min(scanners, len(sc.notes)) {
-		wait.Go(func() {
-			for ctx.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= len(sc.notes) {
-					return
-				}
-				n := &sc.notes[i]
-				n.examine(fresh, excluded)
-				if !onDisk[n.rec.path] && n.state != Missing && n.state != Excluded && respelled(fresh.vault, n.rec.path, records) {
-					n.state = Missing
-				}
-			}
-		})
-	}
-	wait.Wait()
+	shareOut(scanners, len(sc.notes), 1, func(i, _ int) {
+		if ctx.Err() != nil {
+			return
+		}
+		n := &sc.notes[i]
+		n.examine(fresh, excluded)
+		if !onDisk[n.rec.path] && n.state != Missing && n.state != Excluded && respelled(fresh.vault, n.rec.path, records) {
+			n.state = Missing
+		}
+	})
 	fresh.forget(records)
 	sc.took = time.Since(start)
 	return sc, ctx.Err()
