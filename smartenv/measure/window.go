@@ -42,13 +42,6 @@ func Behind(prefix string, fit func(text string) string) func(text string) strin
 	}
 }
 
-// The plugin's estimate of a token's length, and its limit for a model that
-// names none: together they are the cap of an input (format section 7.1).
-const (
-	charsPerToken    = 3.7
-	defaultMaxTokens = 500
-)
-
 // cut shortens an input to what the model sees of it. Without a tokenizer it
 // is the cap in characters, which the plugin applies to notes, and to blocks
 // when it chooses which to embed.
@@ -56,7 +49,7 @@ func (c cutter) cut(input string) string {
 	if c.fit != nil {
 		return c.fit(input)
 	}
-	return note.Prefix16(input, int(float64(cmp.Or(c.rules.MaxTokens, defaultMaxTokens))*charsPerToken))
+	return note.Prefix16(input, c.rules.MaxUnits())
 }
 
 // note returns the parts of body that the note's own vector was made from. text

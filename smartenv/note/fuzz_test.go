@@ -66,7 +66,7 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("task on line %d of %d", ln, lines)
 			}
 		}
-		if in := NoteInput("Folder/a.md", text, rules); Len16(in) > rules.maxUnits() || (in == "") != (text == "") {
+		if in := NoteInput("Folder/a.md", text, rules); Len16(in) > rules.MaxUnits() || (in == "") != (text == "") {
 			t.Errorf("NoteInput = %q", in)
 		}
 		Parse("a.excalidraw.md", text, rules)

@@ -83,7 +83,7 @@ func checkGolden(t *testing.T, n goldenNote) {
 	check("TopTasks", got.TopTasks, n.Tasks.Incomplete.Top)
 	check("CodeRanges", got.CodeRanges, n.CodeRanges)
 	check("NoteInput", NoteInput(n.Path, n.MD, rules), n.SourceEmbedInput)
-	check("maxUnits", rules.maxUnits(), n.Selection.MaxInputChars)
+	check("MaxUnits", rules.MaxUnits(), n.Selection.MaxInputChars)
 
 	var blocks []goldenBlock
 	for _, b := range got.Blocks {

@@ -16,7 +16,7 @@ func NoteInput(path, text string, r Rules) string {
 	if len(r.ExcludedHeadings) > 0 && anyExcluded(path, parseBlocks(text, nil), r.ExcludedHeadings) {
 		text = dropEmptyLines(text)
 	}
-	return Prefix16(trail(path)+":\n"+text, r.maxUnits())
+	return Prefix16(trail(path)+":\n"+text, r.MaxUnits())
 }
 
 // BlockInput returns the text that the plugin hands to the embedding model for

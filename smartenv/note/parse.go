@@ -29,8 +29,8 @@ const (
 	rootKey          = "#"
 )
 
-// maxUnits is the cap of an embed input in UTF-16 units: 1894 for 512 tokens.
-func (r Rules) maxUnits() int {
+// MaxUnits is the cap of an embed input in UTF-16 units: 1894 for 512 tokens.
+func (r Rules) MaxUnits() int {
 	tokens := r.MaxTokens
 	if tokens <= 0 {
 		tokens = defaultMaxTokens

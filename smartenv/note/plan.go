@@ -32,7 +32,7 @@ func selectBlocks(path string, blocks []Block, r Rules) (reimport bool) {
 	if !ok {
 		return true
 	}
-	p := planner{path: path, minChars: r.MinChars, maxUnits: r.maxUnits()}
+	p := planner{path: path, minChars: r.MinChars, maxUnits: r.MaxUnits()}
 	for _, root := range roots {
 		picked, _ := p.plan(root)
 		for _, b := range picked {
