@@ -11,7 +11,7 @@ import "math"
 //	gelu       GELU in place; len(x) > 0
 //	softmax    softmax(scale*x) in place; len(x) > 0
 //	layerNorm  layer norm in place; all three slices have one length > 0
-//	mulTile    one block of a matrix product, see mulTileGeneric
+//	mulBlocks  blocks of a matrix product, see mulBlocksGeneric
 //
 // and each of them falls back to the function of the same name and the suffix Generic. The exported functions have
 // compared all lengths before they call one of these.

@@ -73,29 +73,29 @@ func widen(l Level, dst []float32, src []uint16) {
 	widenGeneric(dst, src)
 }
 
-func mulTile(l Level, y []float32, ystride int, x []float32, xstride, rows int, panel []float32, k int, bias []float32, ahead unsafe.Pointer) {
+func mulBlocks(l Level, y []float32, ystride int, x []float32, xstride, height, blocks int, panel []float32, k int, bias []float32, ahead unsafe.Pointer) {
 	if l == AVX2 {
-		mulTileAVX2(&y[0], ystride, &x[0], xstride, rows, &panel[0], k, unsafe.SliceData(bias), ahead)
+		mulBlocksAVX2(&y[0], ystride, &x[0], xstride, height, blocks, &panel[0], k, unsafe.SliceData(bias), ahead)
 		return
 	}
-	mulTileGeneric(y, ystride, x, xstride, rows, panel, k, bias)
+	mulBlocksGeneric(y, ystride, x, xstride, height, blocks, panel, k, bias)
 }
 
-// mulTileAVX2 is one block of 1 to 6 rows and 16 columns.
-func mulTileAVX2(y *float32, ystride int, x *float32, xstride, rows int, panel *float32, k int, bias *float32, ahead unsafe.Pointer) {
-	switch rows {
+// mulBlocksAVX2 is for blocks of 1 to 6 rows and 16 columns.
+func mulBlocksAVX2(y *float32, ystride int, x *float32, xstride, height, blocks int, panel *float32, k int, bias *float32, ahead unsafe.Pointer) {
+	switch height {
 	case 1:
-		mul1x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead)
+		mul1x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead, blocks)
 	case 2:
-		mul2x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead)
+		mul2x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead, blocks)
 	case 3:
-		mul3x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead)
+		mul3x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead, blocks)
 	case 4:
-		mul4x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead)
+		mul4x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead, blocks)
 	case 5:
-		mul5x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead)
+		mul5x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead, blocks)
 	case 6:
-		mul6x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead)
+		mul6x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead, blocks)
 	}
 }
 
@@ -123,19 +123,19 @@ func softmaxAVX2(x *float32, n int, scale float32)
 func layerNormAVX2(x, gamma, beta *float32, n int, eps float32)
 
 //go:noescape
-func mul1x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
+func mul1x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
 
 //go:noescape
-func mul2x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
+func mul2x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
 
 //go:noescape
-func mul3x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
+func mul3x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
 
 //go:noescape
-func mul4x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
+func mul4x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
 
 //go:noescape
-func mul5x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
+func mul5x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
 
 //go:noescape
-func mul6x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
+func mul6x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)

@@ -38,16 +38,18 @@ func (l Level) widens() bool { return false }
 
 func widen(_ Level, dst []float32, src []uint16) { widenGeneric(dst, src) }
 
-func mulTile(l Level, y []float32, ystride int, x []float32, xstride, rows int, panel []float32, k int, bias []float32, _ unsafe.Pointer) {
+func mulBlocks(l Level, y []float32, ystride int, x []float32, xstride, height, blocks int, panel []float32, k int, bias []float32, _ unsafe.Pointer) {
 	if l == NEON {
-		mulTileNEON(&y[0], ystride, &x[0], xstride, rows, &panel[0], k, unsafe.SliceData(bias))
+		for b := range blocks {
+			mulBlockNEON(&y[b*height*ystride], ystride, &x[b*height*xstride], xstride, height, &panel[0], k, unsafe.SliceData(bias))
+		}
 		return
 	}
-	mulTileGeneric(y, ystride, x, xstride, rows, panel, k, bias)
+	mulBlocksGeneric(y, ystride, x, xstride, height, blocks, panel, k, bias)
 }
 
-// mulTileNEON is one block of 1 to 8 rows and 8 columns.
-func mulTileNEON(y *float32, ystride int, x *float32, xstride, rows int, panel *float32, k int, bias *float32) {
+// mulBlockNEON is one block of 1 to 8 rows and 8 columns.
+func mulBlockNEON(y *float32, ystride int, x *float32, xstride, rows int, panel *float32, k int, bias *float32) {
 	switch rows {
 	case 1:
 		mul1x8NEON(y, ystride, x, xstride, panel, k, bias)

@@ -18,6 +18,6 @@ func (l Level) widens() bool                          { return false }
 
 func widen(_ Level, dst []float32, src []uint16) { widenGeneric(dst, src) }
 
-func mulTile(_ Level, y []float32, ystride int, x []float32, xstride, rows int, panel []float32, k int, bias []float32, _ unsafe.Pointer) {
-	mulTileGeneric(y, ystride, x, xstride, rows, panel, k, bias)
+func mulBlocks(_ Level, y []float32, ystride int, x []float32, xstride, height, blocks int, panel []float32, k int, bias []float32, _ unsafe.Pointer) {
+	mulBlocksGeneric(y, ystride, x, xstride, height, blocks, panel, k, bias)
 }

@@ -20,13 +20,13 @@ type Matrix struct {
 	half  *halves   // instead of data, after Halve
 }
 
-// maxRows × maxCols bounds the block of every level's mulTile.
+// maxRows × maxCols bounds a block of every level's mulBlocks.
 const (
 	maxRows = 8
 	maxCols = 16
 )
 
-// tile is the size of the block of results that mulTile computes at most: rows of x, columns of B.
+// tile is the size of a block of mulBlocks at most: rows of x, columns of B.
 func (l Level) tile() (rows, cols int) {
 	switch l {
 	case AVX2:
@@ -156,28 +156,33 @@ func (m *Matrix) mulRows(y []float32, ystride int, x []float32, xstride, rows in
 }
 
 // mulPanel multiplies the rows with one whole panel, in blocks of nearly even height: 8 rows are 4+4, not 6+2, because
-// a low block keeps fewer multipliers busy. Each block has a part of the next panel, when there is one, brought
-// into the second-level cache meanwhile: with weights that are nowhere nearer than the third, short texts waited for them
-// for 40 % of the time.
+// a low block keeps fewer multipliers busy. The first blocks have the next panel, when there is one, brought into the
+// second-level cache meanwhile: with weights that are nowhere nearer than the third, short texts waited for them for
+// 40 % of the time.
 func (m *Matrix) mulPanel(y []float32, ystride int, x []float32, xstride, rows int, panel []float32, next unsafe.Pointer, bias []float32) {
 	most, _ := m.level.tile()
 	blocks := (rows + most - 1) / most
-	size := 4 * len(panel) // bytes of the next panel
+	low, taller := rows/blocks, rows%blocks
+	near, size := 0, 4*len(panel) // bytes of the next panel: brought so far, and all
 	if m.half != nil {
 		size /= 2
 	}
-	near := 0 // bytes of it that earlier blocks have brought
-	for b := range blocks {
-		first, end := b*rows/blocks, (b+1)*rows/blocks
-		ahead := unsafe.Pointer(&panel[0])
-		if next != nil && near < size {
-			ahead = unsafe.Add(next, near)
-			near += len(panel)  // a quarter of a panel that is not halved
-			if end-first <= 4 { // see avx2Ahead in gen
-				near += len(panel)
-			}
+	for row := 0; row < rows; {
+		height, count, ahead := low, (rows-row)/low, unsafe.Pointer(&panel[0])
+		if taller > 0 {
+			height, count = low+1, taller
 		}
-		mulTile(m.level, y[first*ystride:], ystride, x[first*xstride:], xstride, end-first, panel, m.k, bias, ahead)
+		if next != nil && near < size {
+			each := len(panel) // bytes that a block brings
+			if height <= 4 {   // see avx2Ahead in gen
+				each *= 2
+			}
+			ahead, count = unsafe.Add(next, near), min(count, (size-near+each-1)/each)
+			near += count * each
+		}
+		mulBlocks(m.level, y[row*ystride:], ystride, x[row*xstride:], xstride, height, count, panel, m.k, bias, ahead)
+		row += count * height
+		taller -= count
 	}
 }
 
@@ -193,7 +198,7 @@ func (m *Matrix) mulNarrow(y []float32, ystride int, x []float32, xstride, rows 
 	blocks := (rows + most - 1) / most
 	for b := range blocks {
 		first, end := b*rows/blocks, (b+1)*rows/blocks
-		mulTile(m.level, block[:], cols, x[first*xstride:], xstride, end-first, panel, m.k, bias, unsafe.Pointer(&panel[0]))
+		mulBlocks(m.level, block[:], cols, x[first*xstride:], xstride, end-first, 1, panel, m.k, bias, unsafe.Pointer(&panel[0]))
 		for r := first; r < end; r++ {
 			copy(y[r*ystride:][:width], block[(r-first)*cols:])
 		}
@@ -219,10 +224,18 @@ func checkRows(function, name string, length, rows, width, stride int) {
 	}
 }
 
-// mulTileGeneric computes rows × cols results: y[r*ystride+c] = Σ x[r*xstride+i]*panel[i*cols+c] + bias[c], where rows
-// and cols are at most (rows) and exactly (cols) those of the level's tile, k is positive, panel holds k*cols values,
-// and bias is nil or holds cols values. The kernels of mulTile do the same for their tile.
-func mulTileGeneric(y []float32, ystride int, x []float32, xstride, rows int, panel []float32, k int, bias []float32) {
+// mulBlocksGeneric computes blocks of height × cols results, below each other: y[r*ystride+c] = Σ x[r*xstride+i]*
+// panel[i*cols+c] + bias[c] for r < height*blocks, where height and cols are at most (height) and exactly (cols) those
+// of the level's tile, k and blocks are positive, panel holds k*cols values, and bias is nil or holds cols values. The
+// other levels' kernels do the same for their tile.
+func mulBlocksGeneric(y []float32, ystride int, x []float32, xstride, height, blocks int, panel []float32, k int, bias []float32) {
+	for b := range blocks {
+		mulBlockGeneric(y[b*height*ystride:], ystride, x[b*height*xstride:], xstride, height, panel, k, bias)
+	}
+}
+
+// mulBlockGeneric is one block of one or two rows and four columns.
+func mulBlockGeneric(y []float32, ystride int, x []float32, xstride, rows int, panel []float32, k int, bias []float32) {
 	var b0, b1, b2, b3 float32
 	if bias != nil {
 		b0, b1, b2, b3 = bias[0], bias[1], bias[2], bias[3]

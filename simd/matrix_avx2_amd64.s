@@ -34,9 +34,9 @@
 	VFMADD231PS Y12, Y14, Y6; \
 	VFMADD231PS Y13, Y14, Y7;
 
-// func mul1x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
+// func mul1x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
 //
-// 	for r := range 1 {
+// 	for r := range 1 * blocks {
 // 		for c := range 16 {
 // 			y[r*ystride+c] = bias[c] // 0 when bias is nil
 // 			for i := range k {
@@ -45,22 +45,29 @@
 // 		}
 // 	}
 //
-// SI  x: next value of row 0    R9 bytes from row to row
-// DI  y: row 0    R8 bytes from row to row
-// DX  panel: next 16 values    CX k left    AX bias
+// SI  x: next value of row 0 of the block    R9 bytes from row to row
+// R12 bytes from the end of row 0 to the beginning of the next block's
+// DI  y: row 0 of the block    R8 bytes from row to row
+// DX  panel: next 16 values    CX k left    AX bias    R13 blocks left
 // BX  ahead: what will be read soon
 // Y0-Y7  sums, two registers a row, sets of them: 4    Y12 Y13 values of the panel    Y14 Y15 one value of x
-TEXT ·mul1x16AVX2(SB), NOSPLIT, $0-64
+TEXT ·mul1x16AVX2(SB), NOSPLIT, $0-72
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
 	MOVQ x+16(FP), SI
 	MOVQ xstride+24(FP), R9
-	MOVQ panel+32(FP), DX
 	MOVQ k+40(FP), CX
 	MOVQ bias+48(FP), AX
 	MOVQ ahead+56(FP), BX
+	MOVQ blocks+64(FP), R13
 	SHLQ $2, R8
 	SHLQ $2, R9
+	IMUL3Q $1, R9, R12
+	SHLQ $2, CX
+	SUBQ CX, R12
+next_block:
+	MOVQ panel+32(FP), DX
+	MOVQ k+40(FP), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -111,6 +118,10 @@ summed:
 	VADDPS Y3, Y1, Y1
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
+	ADDQ R12, SI
+	ADDQ R8, DI
+	DECQ R13
+	JNZ  next_block
 	VZEROUPPER
 	RET
 
@@ -134,9 +145,9 @@ summed:
 	VFMADD231PS Y12, Y15, Y6; \
 	VFMADD231PS Y13, Y15, Y7;
 
-// func mul2x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
+// func mul2x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
 //
-// 	for r := range 2 {
+// 	for r := range 2 * blocks {
 // 		for c := range 16 {
 // 			y[r*ystride+c] = bias[c] // 0 when bias is nil
 // 			for i := range k {
@@ -145,22 +156,29 @@ summed:
 // 		}
 // 	}
 //
-// SI  x: next value of row 0    R9 bytes from row to row
-// DI  y: row 0    R8 bytes from row to row
-// DX  panel: next 16 values    CX k left    AX bias
+// SI  x: next value of row 0 of the block    R9 bytes from row to row
+// R12 bytes from the end of row 0 to the beginning of the next block's
+// DI  y: row 0 of the block    R8 bytes from row to row
+// DX  panel: next 16 values    CX k left    AX bias    R13 blocks left
 // BX  ahead: what will be read soon
 // Y0-Y7  sums, two registers a row, sets of them: 2    Y12 Y13 values of the panel    Y14 Y15 one value of x
-TEXT ·mul2x16AVX2(SB), NOSPLIT, $0-64
+TEXT ·mul2x16AVX2(SB), NOSPLIT, $0-72
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
 	MOVQ x+16(FP), SI
 	MOVQ xstride+24(FP), R9
-	MOVQ panel+32(FP), DX
 	MOVQ k+40(FP), CX
 	MOVQ bias+48(FP), AX
 	MOVQ ahead+56(FP), BX
+	MOVQ blocks+64(FP), R13
 	SHLQ $2, R8
 	SHLQ $2, R9
+	IMUL3Q $2, R9, R12
+	SHLQ $2, CX
+	SUBQ CX, R12
+next_block:
+	MOVQ panel+32(FP), DX
+	MOVQ k+40(FP), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -213,6 +231,11 @@ summed:
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, (DI)(R8*1)
 	VMOVUPS Y3, 32(DI)(R8*1)
+	ADDQ R12, SI
+	ADDQ R8, DI
+	ADDQ R8, DI
+	DECQ R13
+	JNZ  next_block
 	VZEROUPPER
 	RET
 
@@ -242,9 +265,9 @@ summed:
 	VFMADD231PS Y12, Y14, Y10; \
 	VFMADD231PS Y13, Y14, Y11;
 
-// func mul3x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
+// func mul3x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
 //
-// 	for r := range 3 {
+// 	for r := range 3 * blocks {
 // 		for c := range 16 {
 // 			y[r*ystride+c] = bias[c] // 0 when bias is nil
 // 			for i := range k {
@@ -253,22 +276,29 @@ summed:
 // 		}
 // 	}
 //
-// SI  x: next value of row 0    R9 bytes from row to row
-// DI  y: row 0    R8 bytes from row to row
-// DX  panel: next 16 values    CX k left    AX bias
+// SI  x: next value of row 0 of the block    R9 bytes from row to row
+// R12 bytes from the end of row 0 to the beginning of the next block's
+// DI  y: row 0 of the block    R8 bytes from row to row
+// DX  panel: next 16 values    CX k left    AX bias    R13 blocks left
 // BX  ahead: what will be read soon
 // Y0-Y11  sums, two registers a row, sets of them: 2    Y12 Y13 values of the panel    Y14 Y15 one value of x
-TEXT ·mul3x16AVX2(SB), NOSPLIT, $0-64
+TEXT ·mul3x16AVX2(SB), NOSPLIT, $0-72
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
 	MOVQ x+16(FP), SI
 	MOVQ xstride+24(FP), R9
-	MOVQ panel+32(FP), DX
 	MOVQ k+40(FP), CX
 	MOVQ bias+48(FP), AX
 	MOVQ ahead+56(FP), BX
+	MOVQ blocks+64(FP), R13
 	SHLQ $2, R8
 	SHLQ $2, R9
+	IMUL3Q $3, R9, R12
+	SHLQ $2, CX
+	SUBQ CX, R12
+next_block:
+	MOVQ panel+32(FP), DX
+	MOVQ k+40(FP), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -331,6 +361,12 @@ summed:
 	VMOVUPS Y3, 32(DI)(R8*1)
 	VMOVUPS Y4, (DI)(R8*2)
 	VMOVUPS Y5, 32(DI)(R8*2)
+	ADDQ R12, SI
+	ADDQ R8, DI
+	ADDQ R8, DI
+	ADDQ R8, DI
+	DECQ R13
+	JNZ  next_block
 	VZEROUPPER
 	RET
 
@@ -350,9 +386,9 @@ summed:
 	VFMADD231PS Y12, Y15, Y6; \
 	VFMADD231PS Y13, Y15, Y7;
 
-// func mul4x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
+// func mul4x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
 //
-// 	for r := range 4 {
+// 	for r := range 4 * blocks {
 // 		for c := range 16 {
 // 			y[r*ystride+c] = bias[c] // 0 when bias is nil
 // 			for i := range k {
@@ -361,26 +397,33 @@ summed:
 // 		}
 // 	}
 //
-// SI  x: next value of row 0, R10 of row 3    R9 bytes from row to row
-// DI  y: row 0, R11 row 3    R8 bytes from row to row
-// DX  panel: next 16 values    CX k left    AX bias
+// SI  x: next value of row 0 of the block, R10 of row 3    R9 bytes from row to row
+// R12 bytes from the end of row 0 to the beginning of the next block's
+// DI  y: row 0 of the block, R11 row 3    R8 bytes from row to row
+// DX  panel: next 16 values    CX k left    AX bias    R13 blocks left
 // BX  ahead: what will be read soon
 // Y0-Y7  sums, two registers a row, sets of them: 1    Y12 Y13 values of the panel    Y14 Y15 one value of x
-TEXT ·mul4x16AVX2(SB), NOSPLIT, $0-64
+TEXT ·mul4x16AVX2(SB), NOSPLIT, $0-72
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
 	MOVQ x+16(FP), SI
 	MOVQ xstride+24(FP), R9
-	MOVQ panel+32(FP), DX
 	MOVQ k+40(FP), CX
 	MOVQ bias+48(FP), AX
 	MOVQ ahead+56(FP), BX
+	MOVQ blocks+64(FP), R13
 	SHLQ $2, R8
 	SHLQ $2, R9
+	IMUL3Q $4, R9, R12
+	SHLQ $2, CX
+	SUBQ CX, R12
 	LEAQ (SI)(R9*2), R10
 	ADDQ R9, R10
 	LEAQ (DI)(R8*2), R11
 	ADDQ R8, R11
+next_block:
+	MOVQ panel+32(FP), DX
+	MOVQ k+40(FP), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -439,6 +482,16 @@ summed:
 	VMOVUPS Y5, 32(DI)(R8*2)
 	VMOVUPS Y6, (R11)
 	VMOVUPS Y7, 32(R11)
+	ADDQ R12, SI
+	ADDQ R8, DI
+	ADDQ R8, DI
+	ADDQ R8, DI
+	ADDQ R8, DI
+	ADDQ R12, R10
+	LEAQ (DI)(R8*2), R11
+	ADDQ R8, R11
+	DECQ R13
+	JNZ  next_block
 	VZEROUPPER
 	RET
 
@@ -461,9 +514,9 @@ summed:
 	VFMADD231PS Y12, Y14, Y8; \
 	VFMADD231PS Y13, Y14, Y9;
 
-// func mul5x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
+// func mul5x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
 //
-// 	for r := range 5 {
+// 	for r := range 5 * blocks {
 // 		for c := range 16 {
 // 			y[r*ystride+c] = bias[c] // 0 when bias is nil
 // 			for i := range k {
@@ -472,26 +525,33 @@ summed:
 // 		}
 // 	}
 //
-// SI  x: next value of row 0, R10 of row 3    R9 bytes from row to row
-// DI  y: row 0, R11 row 3    R8 bytes from row to row
-// DX  panel: next 16 values    CX k left    AX bias
+// SI  x: next value of row 0 of the block, R10 of row 3    R9 bytes from row to row
+// R12 bytes from the end of row 0 to the beginning of the next block's
+// DI  y: row 0 of the block, R11 row 3    R8 bytes from row to row
+// DX  panel: next 16 values    CX k left    AX bias    R13 blocks left
 // BX  ahead: what will be read soon
 // Y0-Y9  sums, two registers a row, sets of them: 1    Y12 Y13 values of the panel    Y14 Y15 one value of x
-TEXT ·mul5x16AVX2(SB), NOSPLIT, $0-64
+TEXT ·mul5x16AVX2(SB), NOSPLIT, $0-72
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
 	MOVQ x+16(FP), SI
 	MOVQ xstride+24(FP), R9
-	MOVQ panel+32(FP), DX
 	MOVQ k+40(FP), CX
 	MOVQ bias+48(FP), AX
 	MOVQ ahead+56(FP), BX
+	MOVQ blocks+64(FP), R13
 	SHLQ $2, R8
 	SHLQ $2, R9
+	IMUL3Q $5, R9, R12
+	SHLQ $2, CX
+	SUBQ CX, R12
 	LEAQ (SI)(R9*2), R10
 	ADDQ R9, R10
 	LEAQ (DI)(R8*2), R11
 	ADDQ R8, R11
+next_block:
+	MOVQ panel+32(FP), DX
+	MOVQ k+40(FP), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -555,6 +615,17 @@ summed:
 	VMOVUPS Y7, 32(R11)
 	VMOVUPS Y8, (R11)(R8*1)
 	VMOVUPS Y9, 32(R11)(R8*1)
+	ADDQ R12, SI
+	ADDQ R8, DI
+	ADDQ R8, DI
+	ADDQ R8, DI
+	ADDQ R8, DI
+	ADDQ R8, DI
+	ADDQ R12, R10
+	LEAQ (DI)(R8*2), R11
+	ADDQ R8, R11
+	DECQ R13
+	JNZ  next_block
 	VZEROUPPER
 	RET
 
@@ -580,9 +651,9 @@ summed:
 	VFMADD231PS Y12, Y15, Y10; \
 	VFMADD231PS Y13, Y15, Y11;
 
-// func mul6x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
+// func mul6x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
 //
-// 	for r := range 6 {
+// 	for r := range 6 * blocks {
 // 		for c := range 16 {
 // 			y[r*ystride+c] = bias[c] // 0 when bias is nil
 // 			for i := range k {
@@ -591,26 +662,33 @@ summed:
 // 		}
 // 	}
 //
-// SI  x: next value of row 0, R10 of row 3    R9 bytes from row to row
-// DI  y: row 0, R11 row 3    R8 bytes from row to row
-// DX  panel: next 16 values    CX k left    AX bias
+// SI  x: next value of row 0 of the block, R10 of row 3    R9 bytes from row to row
+// R12 bytes from the end of row 0 to the beginning of the next block's
+// DI  y: row 0 of the block, R11 row 3    R8 bytes from row to row
+// DX  panel: next 16 values    CX k left    AX bias    R13 blocks left
 // BX  ahead: what will be read soon
 // Y0-Y11  sums, two registers a row, sets of them: 1    Y12 Y13 values of the panel    Y14 Y15 one value of x
-TEXT ·mul6x16AVX2(SB), NOSPLIT, $0-64
+TEXT ·mul6x16AVX2(SB), NOSPLIT, $0-72
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
 	MOVQ x+16(FP), SI
 	MOVQ xstride+24(FP), R9
-	MOVQ panel+32(FP), DX
 	MOVQ k+40(FP), CX
 	MOVQ bias+48(FP), AX
 	MOVQ ahead+56(FP), BX
+	MOVQ blocks+64(FP), R13
 	SHLQ $2, R8
 	SHLQ $2, R9
+	IMUL3Q $6, R9, R12
+	SHLQ $2, CX
+	SUBQ CX, R12
 	LEAQ (SI)(R9*2), R10
 	ADDQ R9, R10
 	LEAQ (DI)(R8*2), R11
 	ADDQ R8, R11
+next_block:
+	MOVQ panel+32(FP), DX
+	MOVQ k+40(FP), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -680,6 +758,18 @@ summed:
 	VMOVUPS Y9, 32(R11)(R8*1)
 	VMOVUPS Y10, (R11)(R8*2)
 	VMOVUPS Y11, 32(R11)(R8*2)
+	ADDQ R12, SI
+	ADDQ R8, DI
+	ADDQ R8, DI
+	ADDQ R8, DI
+	ADDQ R8, DI
+	ADDQ R8, DI
+	ADDQ R8, DI
+	ADDQ R12, R10
+	LEAQ (DI)(R8*2), R11
+	ADDQ R8, R11
+	DECQ R13
+	JNZ  next_block
 	VZEROUPPER
 	RET
 

@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// avx2Matrix writes the matrix product's blocks of 1 to 6 rows and 16 columns: 12 of the 16 registers are sums, enough
+// avx2Matrix writes the matrix product's blocks of 1 to 6 rows and 16 columns, any number of them below each other: 12 of the 16 registers are sums, enough
 // to hide the latency of the multiplier (4 cycles at two a cycle needs 8).
 func avx2Matrix() string {
 	f := newFile("Blocks of the matrix product for AVX2 and FMA: 1 to 6 rows of x times a panel of 16 columns.")
@@ -53,9 +53,9 @@ func avx2Block(f *file, height int) {
 		third = [2]string{", R10 of row 3", ", R11 row 3"}
 	}
 	f.function(fmt.Sprintf(`
-func %s(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer)
+func %s(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
 
-	for r := range %d {
+	for r := range %d * blocks {
 		for c := range 16 {
 			y[r*ystride+c] = bias[c] // 0 when bias is nil
 			for i := range k {
@@ -64,12 +64,13 @@ func %s(y *float32, ystride int, x *float32, xstride int, panel *float32, k int,
 		}
 	}
 
-SI  x: next value of row 0%s    R9 bytes from row to row
-DI  y: row 0%s    R8 bytes from row to row
-DX  panel: next 16 values    CX k left    AX bias
+SI  x: next value of row 0 of the block%s    R9 bytes from row to row
+R12 bytes from the end of row 0 to the beginning of the next block's
+DI  y: row 0 of the block%s    R8 bytes from row to row
+DX  panel: next 16 values    CX k left    AX bias    R13 blocks left
 BX  ahead: what will be read soon
 Y0-Y%d  sums, two registers a row, sets of them: %d    Y12 Y13 values of the panel    Y14 Y15 one value of x`,
-		name, height, third[0], third[1], 2*height*sets-1, sets), name, 64)
+		name, height, third[0], third[1], 2*height*sets-1, sets), name, 72)
 	avx2BlockLoad(f, height, sets)
 	f.op("SUBQ $4, CX")
 	f.op("JLT  less_than_4")
@@ -113,15 +114,18 @@ MOVQ y+0(FP), DI
 MOVQ ystride+8(FP), R8
 MOVQ x+16(FP), SI
 MOVQ xstride+24(FP), R9
-MOVQ panel+32(FP), DX
 MOVQ k+40(FP), CX
 MOVQ bias+48(FP), AX
 MOVQ ahead+56(FP), BX
+MOVQ blocks+64(FP), R13
 SHLQ $2, R8
 SHLQ $2, R9`)
+	f.op("IMUL3Q $%d, R9, R12", height)
+	f.code("SHLQ $2, CX\nSUBQ CX, R12\n")
 	if height > 3 {
 		f.code("LEAQ (SI)(R9*2), R10\nADDQ R9, R10\nLEAQ (DI)(R8*2), R11\nADDQ R8, R11")
 	}
+	f.code("\nnext_block:\nMOVQ panel+32(FP), DX\nMOVQ k+40(FP), CX")
 	for i := range 2 * height * sets {
 		f.op("VXORPS Y%d, Y%d, Y%d", i, i, i)
 	}
@@ -145,6 +149,20 @@ func avx2BlockStore(f *file, height, sets int) {
 		f.op("VMOVUPS Y%d, %s", 2*r, row)
 		f.op("VMOVUPS Y%d, 32%s", 2*r+1, row)
 	}
+	avx2NextBlock(f, height)
 	f.code("VZEROUPPER\nRET")
 	f.WriteString("\n")
+}
+
+// avx2NextBlock goes on with the rows below, if there are more blocks.
+func avx2NextBlock(f *file, height int) {
+	f.op("ADDQ R12, SI")
+	for range height {
+		f.op("ADDQ R8, DI")
+	}
+	if height > 3 {
+		f.op("ADDQ R12, R10")
+		f.code("LEAQ (DI)(R8*2), R11\nADDQ R8, R11")
+	}
+	f.code("DECQ R13\nJNZ  next_block")
 }
