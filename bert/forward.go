@@ -21,46 +21,66 @@ func stride(width int) int {
 }
 
 // scratch is the memory of one pass. It is reused, so its contents before a
-// pass are those of another text. Rows of qkv, scores and inner are stride(width)
-// apart, all others lie one after the other.
+// pass are those of another text. Rows of queries are stride(H) apart, all
+// others lie one after the other.
 type scratch struct {
-	x       []float32   // [T×H] hidden states, from layer to layer
-	qkv     []float32   // [T×3H] queries, keys, values; within each, head beside head
-	keys    simd.Matrix // [D×T] of one head
-	values  simd.Matrix // [T×D] of one head
-	scores  []float32   // [T×T] of one head: how much each token looks at each
-	context []float32   // [T×H] what the heads read, head beside head
-	inner   []float32   // [group×I] inside the feed-forward step
-	step    []float32   // [group×H] what a step adds to x
+	x       []float32     // [T×H] hidden states, from layer to layer
+	queries []float32     // [T×H] of all heads, head beside head
+	keys    []simd.Matrix // [D×T] of each head
+	values  []simd.Matrix // [T×D] of each head
+	desks   []desk        // one for each goroutine
 }
+
+// desk is the memory that a goroutine needs for a group of rows. Rows of
+// keyValue, scores and inner are as far apart as stride says.
+type desk struct {
+	keyValue []float32 // [group×2H] keys, values; within each, head beside head
+	scores   []float32 // [few×T] of one head: how much each token looks at each
+	context  []float32 // [group×H] what the heads read, head beside head
+	inner    []float32 // [group×I] inside the feed-forward step
+	step     []float32 // [group×H] what a step adds to x
+}
+
+// few is how many rows of a head go through attention together: their scores
+// stay in the first level of cache.
+const few = 12
 
 // fit gives each buffer its size for T tokens, taking memory only if no
 // earlier text was as long.
-func (s *scratch) fit(c Config, T int) {
-	rows := min(T, group)
-	for _, b := range []struct {
-		buffer *[]float32
-		size   int
-	}{
-		{&s.x, T * c.Hidden},
-		{&s.qkv, T * stride(3*c.Hidden)},
-		{&s.scores, T * stride(T)},
-		{&s.context, T * c.Hidden},
-		{&s.inner, rows * stride(c.Intermediate)},
-		{&s.step, rows * c.Hidden},
-	} {
-		if cap(*b.buffer) < b.size {
-			*b.buffer = make([]float32, b.size)
-		}
-		*b.buffer = (*b.buffer)[:b.size]
+func (s *scratch) fit(c Config, T, desks int) {
+	grow(&s.x, T*c.Hidden)
+	grow(&s.queries, T*stride(c.Hidden))
+	grow(&s.keys, c.Heads)
+	grow(&s.values, c.Heads)
+	for head := range c.Heads {
+		s.keys[head].Resize(c.head(), T)
+		s.values[head].Resize(T, c.head())
 	}
+	grow(&s.desks, desks)
+	rows := min(T, group)
+	for i := range s.desks {
+		d := &s.desks[i]
+		grow(&d.keyValue, rows*stride(2*c.Hidden))
+		grow(&d.scores, few*stride(T))
+		grow(&d.context, rows*c.Hidden)
+		grow(&d.inner, rows*stride(c.Intermediate))
+		grow(&d.step, rows*c.Hidden)
+	}
+}
+
+// grow gives a buffer so many values, keeping those it has.
+func grow[T any](buffer *[]T, size int) {
+	if size > cap(*buffer) {
+		*buffer = append(make([]T, 0, size), (*buffer)[:cap(*buffer)]...)
+	}
+	*buffer = (*buffer)[:size]
 }
 
 // forward leaves in s.x [T×H] the hidden states of the last layer. There are
 // 1 to P ids, each below V. It stops between two layers when ctx ends.
 func (p *parameters) forward(ctx context.Context, c Config, ids []int, s *scratch) error {
 	T, H := len(ids), c.Hidden
-	s.fit(c, T)
+	s.fit(c, T, 1)
 
 	// embeddings: word + position + type 0, normalised
 	for t, id := range ids {
@@ -71,60 +91,71 @@ func (p *parameters) forward(ctx context.Context, c Config, ids []int, s *scratc
 	}
 	p.norm.apply(s.x, H, c.Eps)
 
+	groups := (T + group - 1) / group
 	for i := range p.layers {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		l := &p.layers[i]
-		l.attend(c, T, s)
-		for first := 0; first < T; first += group {
-			end := min(first+group, T)
-			l.feedForward(c, end-first, s.x[first*H:end*H], s.context[first*H:end*H], s)
+		for g := range groups {
+			l.project(c, s, &s.desks[0], g*T/groups, (g+1)*T/groups)
+		}
+		for g := range groups {
+			l.attend(c, s, &s.desks[0], g*T/groups, (g+1)*T/groups)
+			l.feedForward(c, s, &s.desks[0], g*T/groups, (g+1)*T/groups)
 		}
 	}
 	return nil
 }
 
-// attend leaves in s.context what each head reads at each token, from s.x.
-func (l *layer) attend(c Config, T int, s *scratch) {
-	H, D := c.Hidden, c.head()
-
-	// queries, keys and values of all heads
-	wide := stride(3 * H)
-	l.qkv.apply(s.qkv, wide, s.x, H, T)
-
-	// self-attention, head by head: softmax(Q·Kᵀ/√D)·V
-	scale, apart := float32(1/math.Sqrt(float64(D))), stride(T)
-	for at := 0; at < H; at += D {
-		query, key, value := s.qkv[at:], s.qkv[H+at:], s.qkv[2*H+at:] // rows of D
-		s.keys.PackTransposed(key, T, D, wide)
-		s.keys.Mul(s.scores, apart, query, wide, T, nil)
-		for t := range T {
-			simd.Softmax(s.scores[t*apart:t*apart+T], scale)
-		}
-		s.values.Pack(value, T, D, wide)
-		s.values.Mul(s.context[at:], H, s.scores, apart, T, nil)
+// project computes the queries, keys and values of all heads for the rows of x
+// from first up to end.
+func (l *layer) project(c Config, s *scratch, d *desk, first, end int) {
+	H, D, rows, x := c.Hidden, c.head(), end-first, s.x[first*c.Hidden:]
+	l.query.apply(s.queries[first*stride(H):], stride(H), x, H, rows)
+	wide := stride(2 * H)
+	l.keyValue.apply(d.keyValue, wide, x, H, rows)
+	for head := range c.Heads {
+		s.keys[head].SetColumns(first, d.keyValue[head*D:], rows, wide)
+		s.values[head].SetRows(first, d.keyValue[H+head*D:], rows, wide)
 	}
 }
 
-// feedForward is the rest of the layer, which treats each row by itself, on a
-// group of rows: x [rows×H] is replaced, read [rows×H] is what the heads read.
-func (l *layer) feedForward(c Config, rows int, x, read []float32, s *scratch) {
-	H, I := c.Hidden, c.Intermediate
-	step := s.step[:rows*H]
+// attend leaves in d.context what each head reads at the rows from first up to
+// end: softmax(Q·Kᵀ/√D)·V.
+func (l *layer) attend(c Config, s *scratch, d *desk, first, end int) {
+	H, D, T := c.Hidden, c.head(), len(s.x)/c.Hidden
+	scale, apart := float32(1/math.Sqrt(float64(D))), stride(T)
+	for head := range c.Heads {
+		for row := first; row < end; row += few {
+			rows := min(few, end-row)
+			s.keys[head].Mul(d.scores, apart, s.queries[row*stride(H)+head*D:], stride(H), rows, nil)
+			for r := range rows {
+				simd.Softmax(d.scores[r*apart:r*apart+T], scale)
+			}
+			s.values[head].Mul(d.context[(row-first)*H+head*D:], H, d.scores, apart, rows, nil)
+		}
+	}
+}
+
+// feedForward is the rest of the layer, which treats each row by itself: it
+// replaces the rows of x from first up to end.
+func (l *layer) feedForward(c Config, s *scratch, d *desk, first, end int) {
+	H, I, rows := c.Hidden, c.Intermediate, end-first
+	x, step := s.x[first*H:end*H], d.step[:rows*H]
 
 	// attention output, residual connection, norm
-	l.attentionOut.apply(step, H, read, H, rows)
+	l.attentionOut.apply(step, H, d.context, H, rows)
 	simd.Add(x, step)
 	l.attentionNorm.apply(x, H, c.Eps)
 
 	// feed-forward, residual connection, norm
 	act, wide := activation(c.Activation), stride(I)
-	l.inner.apply(s.inner, wide, x, H, rows)
+	l.inner.apply(d.inner, wide, x, H, rows)
 	for r := range rows {
-		act(s.inner[r*wide : r*wide+I])
+		act(d.inner[r*wide : r*wide+I])
 	}
-	l.outer.apply(step, H, s.inner, wide, rows)
+	l.outer.apply(step, H, d.inner, wide, rows)
 	simd.Add(x, step)
 	l.outerNorm.apply(x, H, c.Eps)
 }

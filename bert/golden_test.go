@@ -110,14 +110,15 @@ func TestActivations(t *testing.T) {
 						t.Fatalf("%d tokens: the steps of more than one group are not left", T)
 					}
 					step := func(name string) []float32 { return a.Layer0[name].F32 }
-					check(a.Text, "q", columns(s.qkv, T, stride(3*H), 0, H), step("q"))
-					check(a.Text, "k", columns(s.qkv, T, stride(3*H), H, H), step("k"))
-					check(a.Text, "v", columns(s.qkv, T, stride(3*H), 2*H, H), step("v"))
-					probs := step("probs") // [A×T×T], of which the last head's are left
-					check(a.Text, "probs", columns(s.scores, T, stride(T), 0, T), probs[len(probs)-T*T:])
-					check(a.Text, "ctx", s.context, step("ctx"))
-					check(a.Text, "ffn_act", columns(s.inner, T, stride(I), 0, I), step("ffn_act"))
-					check(a.Text, "ffn_out", s.step, step("ffn_out"))
+					d := s.desks[0]
+					check(a.Text, "q", columns(s.queries, T, stride(H), 0, H), step("q"))
+					check(a.Text, "k", columns(d.keyValue, T, stride(2*H), 0, H), step("k"))
+					check(a.Text, "v", columns(d.keyValue, T, stride(2*H), H, H), step("v"))
+					probs, left := step("probs"), (T-1)%few+1 // [A×T×T], of which the last head's last rows are left
+					check(a.Text, "probs", columns(d.scores, left, stride(T), 0, T), probs[len(probs)-left*T:])
+					check(a.Text, "ctx", d.context, step("ctx"))
+					check(a.Text, "ffn_act", columns(d.inner, T, stride(I), 0, I), step("ffn_act"))
+					check(a.Text, "ffn_out", d.step, step("ffn_out"))
 				}
 			}
 			if want := 3*(m.config.Layers+1) + 7; steps != want {

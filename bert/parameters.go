@@ -20,7 +20,8 @@ type parameters struct {
 
 // layer is one encoder layer.
 type layer struct {
-	qkv           linear // [H → 3H] queries, keys and values side by side
+	query         linear // [H → H]
+	keyValue      linear // [H → 2H] keys and values side by side
 	attentionOut  linear // [H → H]
 	attentionNorm layerNorm
 	inner         linear // [H → I]
@@ -74,23 +75,20 @@ func newParameters(c Config, params map[string]*tensor.Dense) (*parameters, erro
 	for i := range p.layers {
 		l, prefix := &p.layers[i], fmt.Sprintf("encoder.layer.%d.", i)
 		get := func(name string) []float32 { return named[prefix+name] }
-		pack := func(l *linear, name string, out, in int) {
-			l.weight.PackTransposed(get(name+".weight"), out, in, in)
+		pack := func(l *linear, out, in int, names ...string) {
+			l.weight.Resize(in, out)
+			for i, name := range names {
+				each := out / len(names)
+				l.weight.SetColumns(i*each, get(name+".weight"), each, in)
+				l.bias = append(l.bias, get(name+".bias")...)
+			}
 			l.weight.Halve()
-			l.bias = get(name + ".bias")
 		}
-		self := []string{"attention.self.query", "attention.self.key", "attention.self.value"}
-		var weights, biases []float32 // [3H×H], [3H]
-		for _, name := range self {
-			weights = append(weights, get(name+".weight")...)
-			biases = append(biases, get(name+".bias")...)
-		}
-		l.qkv.weight.PackTransposed(weights, 3*H, H, H)
-		l.qkv.weight.Halve()
-		l.qkv.bias = biases
-		pack(&l.attentionOut, "attention.output.dense", H, H)
-		pack(&l.inner, "intermediate.dense", I, H)
-		pack(&l.outer, "output.dense", H, I)
+		pack(&l.query, H, H, "attention.self.query")
+		pack(&l.keyValue, 2*H, H, "attention.self.key", "attention.self.value")
+		pack(&l.attentionOut, H, H, "attention.output.dense")
+		pack(&l.inner, I, H, "intermediate.dense")
+		pack(&l.outer, H, I, "output.dense")
 		l.attentionNorm = layerNorm{get("attention.output.LayerNorm.weight"), get("attention.output.LayerNorm.bias")}
 		l.outerNorm = layerNorm{get("output.LayerNorm.weight"), get("output.LayerNorm.bias")}
 	}

@@ -64,8 +64,12 @@ func BenchmarkAttention(b *testing.B) {
 	}{
 		{"pack_keys", func() { m.PackTransposed(qkv, tokens, head, hidden) }},
 		{"scores", func() { m.PackTransposed(qkv, tokens, head, hidden); m.Mul(scores, tokens, qkv, hidden, tokens, nil) }},
-		{"pack_values", func() { m.Pack(qkv, tokens, head, hidden) }},
-		{"output", func() { m.Pack(qkv, tokens, head, hidden); m.Mul(out, hidden, scores, tokens, tokens, nil) }},
+		{"pack_values", func() { m.Resize(tokens, head); m.SetRows(0, qkv, tokens, hidden) }},
+		{"output", func() {
+			m.Resize(tokens, head)
+			m.SetRows(0, qkv, tokens, hidden)
+			m.Mul(out, hidden, scores, tokens, tokens, nil)
+		}},
 	} {
 		b.Run("step="+step.name, func(b *testing.B) {
 			for b.Loop() {

@@ -127,7 +127,7 @@ func TestGuardedMatrix(t *testing.T) {
 func checkGuardedMatrix(t *testing.T, n, k int, atEnd bool) {
 	w, bias := guarded(t, n*k, atEnd), guarded(t, n, atEnd)
 	var m Matrix
-	faultless(t, "Pack", func() { m.Pack(w, k, n, n) })
+	faultless(t, "Pack", func() { m.Resize(k, n); m.SetRows(0, w, k, n) })
 	faultless(t, "PackTransposed", func() { m.PackTransposed(w, n, k, k) })
 	packed := guarded(t, len(m.data), atEnd)
 	copy(packed, m.data)

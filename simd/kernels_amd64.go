@@ -73,6 +73,20 @@ func widen(l Level, dst []float32, src []uint16) {
 	widenGeneric(dst, src)
 }
 
+func transpose(l Level, dst []float32, dstride int, src []float32, sstride, rows, width int) {
+	if l == AVX2 {
+		for r := 0; r < rows; r += 8 {
+			if rows-r < 8 || width%8 != 0 {
+				transposeGeneric(dst[r:], dstride, src[r*sstride:], sstride, rows-r, width)
+				return
+			}
+			transpose8AVX2(&dst[r], dstride, &src[r*sstride], sstride, width/8)
+		}
+		return
+	}
+	transposeGeneric(dst, dstride, src, sstride, rows, width)
+}
+
 func mulBlocks(l Level, y []float32, ystride int, x []float32, xstride, height, blocks int, panel []float32, k int, bias []float32, ahead unsafe.Pointer) {
 	if l == AVX2 {
 		mulBlocksAVX2(&y[0], ystride, &x[0], xstride, height, blocks, &panel[0], k, unsafe.SliceData(bias), ahead)
@@ -109,6 +123,9 @@ func dotRows4AVX2(dst, q, rows *float32, n, groups int)
 
 //go:noescape
 func widenAVX2(dst *float32, src *uint16, sixteens int)
+
+//go:noescape
+func transpose8AVX2(dst *float32, dstride int, src *float32, sstride, eights int)
 
 //go:noescape
 func addAVX2(dst, src *float32, n int)

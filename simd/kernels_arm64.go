@@ -38,6 +38,10 @@ func (l Level) widens() bool { return false }
 
 func widen(_ Level, dst []float32, src []uint16) { widenGeneric(dst, src) }
 
+func transpose(_ Level, dst []float32, dstride int, src []float32, sstride, rows, width int) {
+	transposeGeneric(dst, dstride, src, sstride, rows, width)
+}
+
 func mulBlocks(l Level, y []float32, ystride int, x []float32, xstride, height, blocks int, panel []float32, k int, bias []float32, _ unsafe.Pointer) {
 	if l == NEON {
 		for b := range blocks {

@@ -5,13 +5,13 @@ import (
 	"unsafe"
 )
 
-// Matrix is the right-hand side B [K×N] of a product, packed for the level in force when it was packed: columns in
+// Matrix is the right-hand side B [K×N] of a product, packed for the level in force at its Resize: columns in
 // panels as wide as the level's kernel, each panel row by row, so that a kernel reads memory once and in order. The last
 // panel is as wide as the others; what lies in the columns beyond N is computed with, but no result of it is kept.
 //
-// The zero Matrix is empty [0×0]. Packing again replaces the contents and reuses the memory, so that one Matrix can
+// The zero Matrix is empty [0×0]. Resize replaces the contents and reuses the memory, so that one Matrix can
 // serve as scratch for the keys and values of attention. Any number of goroutines may Mul with the same Matrix while
-// none packs it.
+// none changes it.
 type Matrix struct {
 	k, n  int
 	level Level
@@ -38,38 +38,17 @@ func (l Level) tile() (rows, cols int) {
 }
 
 // PackTransposed makes the Matrix B [k×n] = wᵀ, where w has n rows of k values and row i begins at w[i*stride]: the
-// weight [out×in] of a linear layer as checkpoints store it, or the keys of one attention head.
+// weight [out×in] of a linear layer as checkpoints store it.
 func (m *Matrix) PackTransposed(w []float32, n, k, stride int) {
-	checkRows("PackTransposed", "w", len(w), n, k, stride)
-	m.reset(k, n)
-	_, cols := m.level.tile()
-	for j := 0; j < n && k > 0; j++ {
-		panel := m.data[j/cols*cols*k:][:cols*k]
-		at := j % cols
-		for _, v := range w[j*stride:][:k] {
-			panel[at] = v
-			at += cols
-		}
-	}
+	m.Resize(k, n)
+	m.SetColumns(0, w, n, stride)
 }
 
-// Pack makes the Matrix B [k×n] = w, where w has k rows of n values and row i begins at w[i*stride]: the values of one
-// attention head.
-func (m *Matrix) Pack(w []float32, k, n, stride int) {
-	checkRows("Pack", "w", len(w), k, n, stride)
-	m.reset(k, n)
-	_, cols := m.level.tile()
-	for j := 0; j < n && k > 0; j += cols {
-		panel := m.data[j*k:][:cols*k]
-		width := min(cols, n-j)
-		for i := range k {
-			copy(panel[i*cols:], w[i*stride+j:][:width])
-		}
+// Resize makes m a k×n Matrix for the level in force, whose values are all still to be set. It reuses the memory.
+func (m *Matrix) Resize(k, n int) {
+	if k < 0 || n < 0 {
+		panic(fmt.Sprintf("simd: Resize to negative size %d×%d", k, n))
 	}
-}
-
-// reset makes m a k×n Matrix of the level in force, all of which is still to be written.
-func (m *Matrix) reset(k, n int) {
 	m.k, m.n, m.level = k, n, active
 	_, cols := m.level.tile()
 	panels := (n + cols - 1) / cols
@@ -79,6 +58,53 @@ func (m *Matrix) reset(k, n int) {
 	}
 	m.buf, m.half = m.buf[:cap(m.buf)], nil
 	m.data = align(m.buf)[:size]
+}
+
+// SetColumns sets count columns of B, from column first on, to rows of w: column first+i [K] is what begins at
+// w[i*stride]. The keys of an attention head are columns. Different columns may be set at the same time.
+func (m *Matrix) SetColumns(first int, w []float32, count, stride int) {
+	checkRows("SetColumns", "w", len(w), count, m.k, stride)
+	m.checkPart("SetColumns", first, count, m.n)
+	_, cols := m.level.tile()
+	for i := 0; i < count && m.k > 0; {
+		at := (first + i) % cols
+		width := min(cols-at, count-i)
+		panel := m.data[(first+i-at)*m.k:][:cols*m.k]
+		transpose(m.level, panel[at:], cols, w[i*stride:], stride, width, m.k)
+		i += width
+	}
+}
+
+// SetRows sets count rows of B, from row first on, to rows of w: row first+i [N] is what begins at w[i*stride]. The
+// values of an attention head are rows. Different rows may be set at the same time.
+func (m *Matrix) SetRows(first int, w []float32, count, stride int) {
+	checkRows("SetRows", "w", len(w), count, m.n, stride)
+	m.checkPart("SetRows", first, count, m.k)
+	_, cols := m.level.tile()
+	for j := 0; j < m.n && count > 0; j += cols {
+		panel := m.data[j*m.k+first*cols:][:count*cols]
+		width := min(cols, m.n-j)
+		for i := range count {
+			copy(panel[i*cols:], w[i*stride+j:][:width])
+		}
+	}
+}
+
+// transposeGeneric sets dst[i*dstride+r] = src[r*sstride+i] for r < rows and i < width.
+func transposeGeneric(dst []float32, dstride int, src []float32, sstride, rows, width int) {
+	for i := range width {
+		column := dst[i*dstride:][:rows]
+		for r := range column {
+			column[r] = src[r*sstride+i]
+		}
+	}
+}
+
+// checkPart panics unless there are all of the rows or columns to be set, and m is not halved.
+func (m *Matrix) checkPart(function string, first, count, of int) {
+	if first < 0 || first+count > of || m.half != nil {
+		panic(fmt.Sprintf("simd: %s from %d to %d of %d, or after Halve", function, first, first+count, of))
+	}
 }
 
 // Mul computes y = x·B, plus bias when it is not nil: y[r*ystride+j] = Σ x[r*xstride+i]*B[i,j] + bias[j] for r < rows,

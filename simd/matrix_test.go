@@ -39,7 +39,8 @@ func (p *product) pack(m *Matrix) {
 	if p.transposed {
 		m.PackTransposed(p.w, p.n, p.k, p.wstride)
 	} else {
-		m.Pack(p.w, p.k, p.n, p.wstride)
+		m.Resize(p.k, p.n)
+		m.SetRows(0, p.w, p.k, p.wstride)
 	}
 }
 
@@ -247,13 +248,14 @@ func TestMatrixPanics(t *testing.T) {
 	s := make([]float32, 100)
 	eachImpl(t, func(t *testing.T) {
 		var m Matrix
-		m.Pack(s, 4, 5, 5)
+		m.Resize(4, 5)
+		m.SetRows(0, s, 4, 5)
 		for name, f := range map[string]func(){
 			"PackTransposed too short": func() { m.PackTransposed(s[:19], 5, 4, 4) },
 			"PackTransposed stride":    func() { m.PackTransposed(s, 5, 4, -4) },
 			"PackTransposed negative":  func() { m.PackTransposed(s, -5, 4, 4) },
-			"Pack too short":           func() { m.Pack(s[:27], 4, 7, 7) },
-			"Pack negative":            func() { m.Pack(s, 4, -7, 7) },
+			"Pack too short":           func() { m.Resize(4, 7); m.SetRows(0, s[:27], 4, 7) },
+			"Pack negative":            func() { m.Resize(4, -7); m.SetRows(0, s, 4, 7) },
 			"Mul x too short":          func() { m.Mul(s, 5, s[:11:11], 4, 3, nil) },
 			"Mul x only in capacity":   func() { m.Mul(s, 5, s[:11], 4, 3, nil) },
 			"Mul y too short":          func() { m.Mul(s[:14], 5, s, 4, 3, nil) },

@@ -275,3 +275,79 @@ widened:
 	VZEROUPPER
 	RET
 
+// func transpose8AVX2(dst *float32, dstride int, src *float32, sstride, eights int)
+//
+// 	for i := range 8 * eights {
+// 		for r := range 8 {
+// 			dst[i*dstride+r] = src[r*sstride+i]
+// 		}
+// 	}
+//
+// SI  src: next square's row 0, R10 row 3, R12 row 6    R9 bytes from row to row
+// DI  dst: next square's row 0, R11 row 3, R13 row 6    R8 bytes from row to row    CX squares left
+// Y0-Y7  the rows of the square, Y8-Y15 what they become
+TEXT ·transpose8AVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ dstride+8(FP), R8
+	MOVQ src+16(FP), SI
+	MOVQ sstride+24(FP), R9
+	MOVQ eights+32(FP), CX
+	SHLQ $2, R8
+	SHLQ $2, R9
+
+square:
+	LEAQ (SI)(R9*2), R10
+	ADDQ R9, R10
+	LEAQ (R10)(R9*2), R12
+	ADDQ R9, R12
+	LEAQ (DI)(R8*2), R11
+	ADDQ R8, R11
+	LEAQ (R11)(R8*2), R13
+	ADDQ R8, R13
+	VMOVUPS (SI), Y0
+	VMOVUPS (SI)(R9*1), Y1
+	VMOVUPS (SI)(R9*2), Y2
+	VMOVUPS (R10), Y3
+	VMOVUPS (R10)(R9*1), Y4
+	VMOVUPS (R10)(R9*2), Y5
+	VMOVUPS (R12), Y6
+	VMOVUPS (R12)(R9*1), Y7
+	VUNPCKLPS Y1, Y0, Y8
+	VUNPCKHPS Y1, Y0, Y9
+	VUNPCKLPS Y3, Y2, Y10
+	VUNPCKHPS Y3, Y2, Y11
+	VUNPCKLPS Y5, Y4, Y12
+	VUNPCKHPS Y5, Y4, Y13
+	VUNPCKLPS Y7, Y6, Y14
+	VUNPCKHPS Y7, Y6, Y15
+	VUNPCKLPD Y10, Y8, Y0
+	VUNPCKHPD Y10, Y8, Y1
+	VUNPCKLPD Y11, Y9, Y2
+	VUNPCKHPD Y11, Y9, Y3
+	VUNPCKLPD Y14, Y12, Y4
+	VUNPCKHPD Y14, Y12, Y5
+	VUNPCKLPD Y15, Y13, Y6
+	VUNPCKHPD Y15, Y13, Y7
+	VPERM2F128 $0x20, Y4, Y0, Y8
+	VPERM2F128 $0x31, Y4, Y0, Y12
+	VPERM2F128 $0x20, Y5, Y1, Y9
+	VPERM2F128 $0x31, Y5, Y1, Y13
+	VPERM2F128 $0x20, Y6, Y2, Y10
+	VPERM2F128 $0x31, Y6, Y2, Y14
+	VPERM2F128 $0x20, Y7, Y3, Y11
+	VPERM2F128 $0x31, Y7, Y3, Y15
+	VMOVUPS Y8, (DI)
+	VMOVUPS Y9, (DI)(R8*1)
+	VMOVUPS Y10, (DI)(R8*2)
+	VMOVUPS Y11, (R11)
+	VMOVUPS Y12, (R11)(R8*1)
+	VMOVUPS Y13, (R11)(R8*2)
+	VMOVUPS Y14, (R13)
+	VMOVUPS Y15, (R13)(R8*1)
+	ADDQ $32, SI
+	LEAQ (DI)(R8*8), DI
+	DECQ CX
+	JNZ  square
+	VZEROUPPER
+	RET
+

@@ -129,7 +129,8 @@ func TestNothingAllocates(t *testing.T) {
 		x, y, rows := random(1, 61), random(2, 61), random(3, 61*9)
 		out, bias := make([]float32, 61*61), random(4, 61)
 		var m Matrix
-		m.Pack(rows, 61, 9, 9)
+		m.Resize(61, 9)
+		m.SetRows(0, rows, 61, 9)
 		for name, f := range map[string]func(){
 			"Dot":       func() { Dot(x, y) },
 			"DotRows":   func() { DotRows(out[:9], x, rows) },
@@ -140,7 +141,7 @@ func TestNothingAllocates(t *testing.T) {
 			"ReLU":      func() { ReLU(x) },
 			"Softmax":   func() { Softmax(x, 2) },
 			"LayerNorm": func() { LayerNorm(x, y, y, 1e-12) },
-			"Pack":      func() { m.Pack(rows, 60, 9, 9) },
+			"Pack":      func() { m.Resize(60, 9); m.SetRows(0, rows, 60, 9) },
 			"PackTransposed": func() {
 				m.PackTransposed(rows, 8, 61, 61)
 				m.Mul(out, 61, rows, 61, 9, bias)

@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// avx2Vectors writes the dot products and the addition.
+// avx2Vectors writes the dot products, the addition, the widening and the transposition.
 func avx2Vectors() string {
 	f := newFile("Dot products and addition for AVX2 and FMA. Loads of a tail are masked: lanes beyond the end are not touched.")
 	f.tailMask()
@@ -10,6 +10,7 @@ func avx2Vectors() string {
 	avx2DotRows4(f)
 	avx2Add(f)
 	avx2Widen(f)
+	avx2Transpose(f)
 	return f.String()
 }
 
@@ -40,6 +41,73 @@ DECQ CX
 JNZ  sixteen
 
 widened:
+VZEROUPPER
+RET`)
+	f.WriteString("\n")
+}
+
+// avx2Transpose moves squares of 8 by 8: pairs of rows are interleaved, pairs of pairs, and then the halves of registers.
+func avx2Transpose(f *file) {
+	f.function(`
+func transpose8AVX2(dst *float32, dstride int, src *float32, sstride, eights int)
+
+	for i := range 8 * eights {
+		for r := range 8 {
+			dst[i*dstride+r] = src[r*sstride+i]
+		}
+	}
+
+SI  src: next square's row 0, R10 row 3, R12 row 6    R9 bytes from row to row
+DI  dst: next square's row 0, R11 row 3, R13 row 6    R8 bytes from row to row    CX squares left
+Y0-Y7  the rows of the square, Y8-Y15 what they become`, "transpose8AVX2", 40)
+	f.code(`
+MOVQ dst+0(FP), DI
+MOVQ dstride+8(FP), R8
+MOVQ src+16(FP), SI
+MOVQ sstride+24(FP), R9
+MOVQ eights+32(FP), CX
+SHLQ $2, R8
+SHLQ $2, R9
+
+square:
+LEAQ (SI)(R9*2), R10
+ADDQ R9, R10
+LEAQ (R10)(R9*2), R12
+ADDQ R9, R12
+LEAQ (DI)(R8*2), R11
+ADDQ R8, R11
+LEAQ (R11)(R8*2), R13
+ADDQ R8, R13`)
+	row := func(r int, stride string) string {
+		return [...]string{"(%s)", "(%s)(" + stride + "*1)", "(%s)(" + stride + "*2)"}[r%3]
+	}
+	for r := range 8 {
+		from := [...]string{"SI", "R10", "R12"}[r/3]
+		f.op("VMOVUPS "+row(r, "R9")+", Y%d", from, r)
+	}
+	for i := 0; i < 8; i += 2 { // Y8+i: a0 b0 a1 b1 of each half, Y9+i: a2 b2 a3 b3
+		f.op("VUNPCKLPS Y%d, Y%d, Y%d", i+1, i, 8+i)
+		f.op("VUNPCKHPS Y%d, Y%d, Y%d", i+1, i, 9+i)
+	}
+	for i := 0; i < 8; i += 4 { // Y0+i to Y3+i: column 0 to 3 of four rows in each half
+		for low := range 2 {
+			f.op("VUNPCKLPD Y%d, Y%d, Y%d", 10+i+low, 8+i+low, i+2*low)
+			f.op("VUNPCKHPD Y%d, Y%d, Y%d", 10+i+low, 8+i+low, i+2*low+1)
+		}
+	}
+	for c := range 4 { // columns 0 to 3 and 4 to 7 of all eight rows
+		f.op("VPERM2F128 $0x20, Y%d, Y%d, Y%d", 4+c, c, 8+c)
+		f.op("VPERM2F128 $0x31, Y%d, Y%d, Y%d", 4+c, c, 12+c)
+	}
+	for c := range 8 {
+		to := [...]string{"DI", "R11", "R13"}[c/3]
+		f.op("VMOVUPS Y%d, "+row(c, "R8"), 8+c, to)
+	}
+	f.code(`
+ADDQ $32, SI
+LEAQ (DI)(R8*8), DI
+DECQ CX
+JNZ  square
 VZEROUPPER
 RET`)
 	f.WriteString("\n")
