@@ -10,7 +10,7 @@ import (
 // group is how many rows go together through the steps that treat each token by
 // itself: few enough that what they leave for each other stays in the second
 // level of cache, and a multiple of the rows that a kernel takes at once.
-const group = 48
+const group = 128
 
 // stride is where a row of so many values ends and the next begins: after an odd
 // number of cache lines, so that rows do not compete for the same few places in
@@ -37,7 +37,7 @@ type desk struct {
 	keyValue []float32 // [group×2H] keys, values; within each, head beside head
 	scores   []float32 // [few×T] of one head: how much each token looks at each
 	context  []float32 // [group×H] what the heads read, head beside head
-	inner    []float32 // [group×I] inside the feed-forward step
+	inner    []float32 // [group×part] inside the feed-forward step
 	step     []float32 // [group×H] what a step adds to x
 }
 
@@ -63,7 +63,7 @@ func (s *scratch) fit(c Config, T, desks int) {
 		grow(&d.keyValue, rows*stride(2*c.Hidden))
 		grow(&d.scores, few*stride(T))
 		grow(&d.context, rows*c.Hidden)
-		grow(&d.inner, rows*stride(c.Intermediate))
+		grow(&d.inner, rows*stride(min(part, c.Intermediate)))
 		grow(&d.step, rows*c.Hidden)
 	}
 }
@@ -141,7 +141,7 @@ func (l *layer) attend(c Config, s *scratch, d *desk, first, end int) {
 // feedForward is the rest of the layer, which treats each row by itself: it
 // replaces the rows of x from first up to end.
 func (l *layer) feedForward(c Config, s *scratch, d *desk, first, end int) {
-	H, I, rows := c.Hidden, c.Intermediate, end-first
+	H, rows := c.Hidden, end-first
 	x, step := s.x[first*H:end*H], d.step[:rows*H]
 
 	// attention output, residual connection, norm
@@ -150,12 +150,18 @@ func (l *layer) feedForward(c Config, s *scratch, d *desk, first, end int) {
 	l.attentionNorm.apply(x, H, c.Eps)
 
 	// feed-forward, residual connection, norm
-	act, wide := activation(c.Activation), stride(I)
-	l.inner.apply(d.inner, wide, x, H, rows)
-	for r := range rows {
-		act(d.inner[r*wide : r*wide+I])
+	act, wide := activation(c.Activation), stride(min(part, c.Intermediate))
+	for row := 0; row < len(step); row += H {
+		copy(step[row:], l.outerBias)
 	}
-	l.outer.apply(step, H, d.inner, wide, rows)
+	for i := range l.inner {
+		inner, outer := &l.inner[i], &l.outer[i]
+		inner.apply(d.inner, wide, x, H, rows)
+		for r := range rows {
+			act(d.inner[r*wide:][:len(inner.bias)])
+		}
+		outer.MulAdd(step, H, d.inner, wide, rows)
+	}
 	simd.Add(x, step)
 	l.outerNorm.apply(x, H, c.Eps)
 }

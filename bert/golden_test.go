@@ -117,7 +117,8 @@ func TestActivations(t *testing.T) {
 					probs, left := step("probs"), (T-1)%few+1 // [A×T×T], of which the last head's last rows are left
 					check(a.Text, "probs", columns(d.scores, left, stride(T), 0, T), probs[len(probs)-left*T:])
 					check(a.Text, "ctx", d.context, step("ctx"))
-					check(a.Text, "ffn_act", columns(d.inner, T, stride(I), 0, I), step("ffn_act"))
+					width := (I-1)%part + 1 // of the last part, which is left
+					check(a.Text, "ffn_act", columns(d.inner, T, stride(min(part, I)), 0, width), columns(step("ffn_act"), T, I, I-width, width))
 					check(a.Text, "ffn_out", d.step, step("ffn_out"))
 				}
 			}

@@ -24,10 +24,16 @@ type layer struct {
 	keyValue      linear // [H → 2H] keys and values side by side
 	attentionOut  linear // [H → H]
 	attentionNorm layerNorm
-	inner         linear // [H → I]
-	outer         linear // [I → H]
+	inner         []linear      // [H → part] each, together I
+	outer         []simd.Matrix // [part×H] each, together I×H
+	outerBias     []float32     // [H]
 	outerNorm     layerNorm
 }
+
+// part is how many of the I values inside a feed-forward step are computed, and
+// used up, together: what belongs to a group of rows stays in the second level
+// of cache then, with the weights passing through.
+const part = 384
 
 // linear is the step y = x·weight + bias.
 type linear struct {
@@ -64,7 +70,7 @@ func newParameters(c Config, params map[string]*tensor.Dense) (*parameters, erro
 		}
 		named[name] = values
 	}
-	H, I := c.Hidden, c.Intermediate
+	H := c.Hidden
 	p := &parameters{
 		words:     named["embeddings.word_embeddings.weight"],
 		positions: named["embeddings.position_embeddings.weight"],
@@ -75,24 +81,43 @@ func newParameters(c Config, params map[string]*tensor.Dense) (*parameters, erro
 	for i := range p.layers {
 		l, prefix := &p.layers[i], fmt.Sprintf("encoder.layer.%d.", i)
 		get := func(name string) []float32 { return named[prefix+name] }
-		pack := func(l *linear, out, in int, names ...string) {
-			l.weight.Resize(in, out)
-			for i, name := range names {
-				each := out / len(names)
-				l.weight.SetColumns(i*each, get(name+".weight"), each, in)
-				l.bias = append(l.bias, get(name+".bias")...)
-			}
-			l.weight.Halve()
-		}
-		pack(&l.query, H, H, "attention.self.query")
-		pack(&l.keyValue, 2*H, H, "attention.self.key", "attention.self.value")
-		pack(&l.attentionOut, H, H, "attention.output.dense")
-		pack(&l.inner, I, H, "intermediate.dense")
-		pack(&l.outer, H, I, "output.dense")
+		l.query.pack(get, H, H, "attention.self.query")
+		l.keyValue.pack(get, 2*H, H, "attention.self.key", "attention.self.value")
+		l.attentionOut.pack(get, H, H, "attention.output.dense")
+		l.packFeedForward(c, get)
 		l.attentionNorm = layerNorm{get("attention.output.LayerNorm.weight"), get("attention.output.LayerNorm.bias")}
 		l.outerNorm = layerNorm{get("output.LayerNorm.weight"), get("output.LayerNorm.bias")}
 	}
 	return p, nil
+}
+
+// pack makes l of the weights and biases with these names, side by side.
+func (l *linear) pack(get func(name string) []float32, out, in int, names ...string) {
+	l.weight.Resize(in, out)
+	for i, name := range names {
+		each := out / len(names)
+		l.weight.SetColumns(i*each, get(name+".weight"), each, in)
+		l.bias = append(l.bias, get(name+".bias")...)
+	}
+	l.weight.Halve()
+}
+
+// packFeedForward cuts the weights of the feed-forward step into parts.
+func (l *layer) packFeedForward(c Config, get func(name string) []float32) {
+	H, I := c.Hidden, c.Intermediate
+	in, bias := get("intermediate.dense.weight"), get("intermediate.dense.bias") // [I×H], [I]
+	out := get("output.dense.weight")                                            // [H×I]
+	l.outerBias = get("output.dense.bias")
+	for first := 0; first < I; first += part {
+		width := min(part, I-first)
+		inner := linear{bias: bias[first:][:width]}
+		inner.weight.PackTransposed(in[first*H:], width, H, H)
+		inner.weight.Halve()
+		var outer simd.Matrix
+		outer.PackTransposed(out[first:], H, width, I)
+		outer.Halve()
+		l.inner, l.outer = append(l.inner, inner), append(l.outer, outer)
+	}
 }
 
 // valuesOf returns the values of a tensor, row by row and without a copy,

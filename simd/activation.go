@@ -18,8 +18,12 @@ func GELUTanh(x []float32) { geluTanhGeneric(x) }
 func ReLU(x []float32) { reluGeneric(x) }
 
 // Softmax replaces one row x by exp(scale*x[i]) / Σ exp(scale*x[j]). An element more than 87 below the greatest
-// becomes 0. A NaN or +Inf anywhere, or a row of only -Inf, makes the whole row NaN.
+// becomes 0. A NaN or +Inf anywhere, or a row of only -Inf, makes the whole row NaN. It panics when
+// scale is negative.
 func Softmax(x []float32, scale float32) {
+	if scale < 0 {
+		panic(fmt.Sprintf("simd: Softmax with scale %v", scale))
+	}
 	if len(x) > 0 {
 		softmax(x, scale)
 	}

@@ -90,7 +90,7 @@ func TestSoftmax(t *testing.T) {
 	eachImpl(t, func(t *testing.T) {
 		var w worst
 		for _, n := range lengths() {
-			for _, scale := range []float32{1, 0.17677669, -2, 0, 30} {
+			for _, scale := range []float32{1, 0.17677669, 2, 0, 30} {
 				in := scaled(3, n, 3)
 				x, check := fenced(t, in)
 				Softmax(x, scale)
@@ -206,16 +206,17 @@ func TestLayerNormEpsilon(t *testing.T) {
 	})
 }
 
-func TestExp(t *testing.T) {
+func TestExp2(t *testing.T) {
 	var w worst
-	for x := float32(expMin); x <= expMax; x += 0.00317 {
-		want := math.Exp(float64(x))
-		w.see(exp(x), want, 2e-7*want, "exp(%v)", x)
+	for y := float32(-126); y <= exp2Max; y += 0.00317 {
+		want := math.Exp2(float64(y))
+		w.see(exp2(y), want, 2e-7*want, "exp2(%v)", y)
 	}
 	w.report(t)
-	for _, test := range []struct{ x, want float32 }{{0, 1}, {-inf, 0}, {-88, 0}, {nan, nan}, {inf, exp(expMax)}, {1000, exp(expMax)}} {
-		if got := exp(test.x); got != test.want && !(got != got && test.want != test.want) {
-			t.Errorf("exp(%v) = %v, want %v", test.x, got, test.want)
+	most := exp2(exp2Max)
+	for _, test := range []struct{ y, want float32 }{{0, 1}, {1, 2}, {-126, 0x1p-126}, {-127, 0}, {-inf, 0}, {-1000, 0}, {nan, nan}, {inf, most}, {1000, most}} {
+		if got := exp2(test.y); got != test.want && !(got != got && test.want != test.want) {
+			t.Errorf("exp2(%v) = %v, want %v", test.y, got, test.want)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import "math"
 //	dotRows    dst[i] = q·row i; len(rows) == len(dst)*len(q) > 0
 //	add        dst += src; len(dst) == len(src) > 0
 //	gelu       GELU in place; len(x) > 0
-//	softmax    softmax(scale*x) in place; len(x) > 0
+//	softmax    softmax(scale*x) in place; len(x) > 0, scale >= 0
 //	layerNorm  layer norm in place; all three slices have one length > 0
 //	mulBlocks  blocks of a matrix product, see mulBlocksGeneric
 //
@@ -71,7 +71,7 @@ func geluGeneric(x []float32) {
 		for _, c := range geluTail[1:] {
 			q = float32(q*u) + c
 		}
-		h := float32(float32(q*t) * exp(float32(-0.5*t)*t))
+		h := float32(float32(q*t) * exp2(float32(minusHalfLog2e*t)*t))
 		if v > 0 || v != v {
 			h = v - h
 		} else {
@@ -84,34 +84,36 @@ func geluGeneric(x []float32) {
 const (
 	geluP   = 0.4
 	geluMax = 14 // beyond, exp(-t²/2) is 0 here
+	// exp(-t²/2) is 2 to the power of this times t².
+	minusHalfLog2e = -0.5 * log2e
 )
 
 // geluTail holds the coefficients of Q(t)*exp(t²/2) in powers of u, highest first.
 var geluTail = [...]float32{-0.0399810974369, 0.202332934316, -0.377027729041, 0.254533633798, -0.0146574061807,
 	0.159300002408, 0.155583735586, 0.159929137748, -1.3238136107e-05}
 
-// geluTanhGeneric uses (1+tanh(z))/2 = 1/(1+exp(-2z)).
+// geluTanhGeneric uses (1+tanh(z))/2 = 1/(1+exp(-2z)) = 1/(1+2^(-2z*log2e)).
 func geluTanhGeneric(x []float32) {
 	const twoRootTwoOverPi = 2 * 0.7978845608028654
 	for i, v := range x {
 		cube := float32(float32(v*v) * v)
-		z2 := float32(twoRootTwoOverPi * (v + float32(0.044715*cube)))
-		x[i] = v / (1 + exp(-z2))
+		x[i] = v / (1 + exp2(float32(-twoRootTwoOverPi*log2e*(v+float32(0.044715*cube)))))
 	}
 }
 
+// softmaxGeneric works with powers of two: exp(scale*x) is 2^(scale*log2e*x). The difference is taken first, so that the
+// greatest element gives 1 however large it is.
 func softmaxGeneric(x []float32, scale float32) {
+	scale *= log2e
 	top := float32(math.Inf(-1))
-	for i, v := range x {
-		v *= scale
-		x[i] = v
+	for _, v := range x {
 		if v > top {
 			top = v
 		}
 	}
 	var sum float32
 	for i, v := range x {
-		e := exp(v - top)
+		e := exp2(float32((v - top) * scale))
 		x[i] = e
 		sum += e
 	}
@@ -141,37 +143,29 @@ func layerNormGeneric(x, gamma, beta []float32, eps float32) {
 }
 
 const (
-	expMin = -87.33655 // smallest argument with a normal result; below, exp gives 0
-	expMax = 88.37626  // greatest argument; above, exp stays at exp(expMax)
-	log2e  = 1.44269504088896341
-	ln2Hi  = 0.693359375 // few bits, so that n*ln2Hi is exact
-	ln2Lo  = -2.12194440e-4
+	log2e   = 1.44269504088896341
+	exp2Min = -127   // its bits as a float32's exponent are 0, and so is what exp2 gives from there down
+	exp2Max = 127.49 // the exponent of about the greatest result; above, exp2 stays there
 	// Adding and subtracting 1.5*2²³ rounds a small float32 to the nearest integer.
 	rounder = 0x1.8p23
 )
 
-// expPoly holds the coefficients of (exp(r)-1-r)/r² for |r| <= ln(2)/2, highest first (Cephes, expf).
-var expPoly = [...]float32{1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1}
+// exp2Poly holds the coefficients of (2^f-1)/f for |f| <= 1/2, highest first (our own minimax fit, 1.0e-7).
+var exp2Poly = [...]float32{1.3264727252e-3, 9.6715127858e-3, 5.5507337445e-2, 2.4022242083e-1, 6.9314697760e-1}
 
-// exp returns e to the power x within 2e-7 (relative): x = n*ln(2) + r, exp(x) = 2ⁿ*exp(r).
-func exp(x float32) float32 {
-	if x < expMin {
-		return 0
+// exp2 returns 2 to the power y within 2e-7 (relative): with y = n + f it is 2ⁿ*2^f.
+func exp2(y float32) float32 {
+	if y != y {
+		return y
 	}
-	if x > expMax {
-		x = expMax
-	}
-	if x != x {
-		return x
-	}
-	n := float32(x*log2e) + rounder
+	y = min(max(y, exp2Min), exp2Max)
+	n := y + rounder
 	n -= rounder
-	r := x - float32(n*ln2Hi)
-	r -= float32(n * ln2Lo)
-	p := expPoly[0]
-	for _, c := range expPoly[1:] {
-		p = float32(p*r) + c
+	f := y - n
+	p := exp2Poly[0]
+	for _, c := range exp2Poly[1:] {
+		p = float32(p*f) + c
 	}
-	p = float32(float32(r*r)*p) + r + 1
+	p = float32(p*f) + 1
 	return p * math.Float32frombits(uint32(int32(n)+127)<<23)
 }

@@ -87,29 +87,29 @@ func transpose(l Level, dst []float32, dstride int, src []float32, sstride, rows
 	transposeGeneric(dst, dstride, src, sstride, rows, width)
 }
 
-func mulBlocks(l Level, y []float32, ystride int, x []float32, xstride, height, blocks int, panel []float32, k int, bias []float32, ahead unsafe.Pointer) {
+func mulBlocks(l Level, y []float32, ystride int, x []float32, xstride, height, blocks int, panel []float32, k int, base []float32, basestride int, ahead unsafe.Pointer) {
 	if l == AVX2 {
-		mulBlocksAVX2(&y[0], ystride, &x[0], xstride, height, blocks, &panel[0], k, unsafe.SliceData(bias), ahead)
+		mulBlocksAVX2(&y[0], ystride, &x[0], xstride, height, blocks, &panel[0], k, unsafe.SliceData(base), basestride, ahead)
 		return
 	}
-	mulBlocksGeneric(y, ystride, x, xstride, height, blocks, panel, k, bias)
+	mulBlocksGeneric(y, ystride, x, xstride, height, blocks, panel, k, base, basestride)
 }
 
 // mulBlocksAVX2 is for blocks of 1 to 6 rows and 16 columns.
-func mulBlocksAVX2(y *float32, ystride int, x *float32, xstride, height, blocks int, panel *float32, k int, bias *float32, ahead unsafe.Pointer) {
+func mulBlocksAVX2(y *float32, ystride int, x *float32, xstride, height, blocks int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer) {
 	switch height {
 	case 1:
-		mul1x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead, blocks)
+		mul1x16AVX2(y, ystride, x, xstride, panel, k, base, basestride, ahead, blocks)
 	case 2:
-		mul2x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead, blocks)
+		mul2x16AVX2(y, ystride, x, xstride, panel, k, base, basestride, ahead, blocks)
 	case 3:
-		mul3x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead, blocks)
+		mul3x16AVX2(y, ystride, x, xstride, panel, k, base, basestride, ahead, blocks)
 	case 4:
-		mul4x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead, blocks)
+		mul4x16AVX2(y, ystride, x, xstride, panel, k, base, basestride, ahead, blocks)
 	case 5:
-		mul5x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead, blocks)
+		mul5x16AVX2(y, ystride, x, xstride, panel, k, base, basestride, ahead, blocks)
 	case 6:
-		mul6x16AVX2(y, ystride, x, xstride, panel, k, bias, ahead, blocks)
+		mul6x16AVX2(y, ystride, x, xstride, panel, k, base, basestride, ahead, blocks)
 	}
 }
 
@@ -140,19 +140,19 @@ func softmaxAVX2(x *float32, n int, scale float32)
 func layerNormAVX2(x, gamma, beta *float32, n int, eps float32)
 
 //go:noescape
-func mul1x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
+func mul1x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 
 //go:noescape
-func mul2x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
+func mul2x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 
 //go:noescape
-func mul3x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
+func mul3x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 
 //go:noescape
-func mul4x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
+func mul4x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 
 //go:noescape
-func mul5x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
+func mul5x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 
 //go:noescape
-func mul6x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
+func mul6x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)

@@ -42,35 +42,39 @@ func transpose(_ Level, dst []float32, dstride int, src []float32, sstride, rows
 	transposeGeneric(dst, dstride, src, sstride, rows, width)
 }
 
-func mulBlocks(l Level, y []float32, ystride int, x []float32, xstride, height, blocks int, panel []float32, k int, bias []float32, _ unsafe.Pointer) {
+func mulBlocks(l Level, y []float32, ystride int, x []float32, xstride, height, blocks int, panel []float32, k int, base []float32, basestride int, _ unsafe.Pointer) {
 	if l == NEON {
 		for b := range blocks {
-			mulBlockNEON(&y[b*height*ystride], ystride, &x[b*height*xstride], xstride, height, &panel[0], k, unsafe.SliceData(bias))
+			var part *float32
+			if base != nil {
+				part = &base[b*height*basestride]
+			}
+			mulBlockNEON(&y[b*height*ystride], ystride, &x[b*height*xstride], xstride, height, &panel[0], k, part, basestride)
 		}
 		return
 	}
-	mulBlocksGeneric(y, ystride, x, xstride, height, blocks, panel, k, bias)
+	mulBlocksGeneric(y, ystride, x, xstride, height, blocks, panel, k, base, basestride)
 }
 
 // mulBlockNEON is one block of 1 to 8 rows and 8 columns.
-func mulBlockNEON(y *float32, ystride int, x *float32, xstride, rows int, panel *float32, k int, bias *float32) {
+func mulBlockNEON(y *float32, ystride int, x *float32, xstride, rows int, panel *float32, k int, base *float32, basestride int) {
 	switch rows {
 	case 1:
-		mul1x8NEON(y, ystride, x, xstride, panel, k, bias)
+		mul1x8NEON(y, ystride, x, xstride, panel, k, base, basestride)
 	case 2:
-		mul2x8NEON(y, ystride, x, xstride, panel, k, bias)
+		mul2x8NEON(y, ystride, x, xstride, panel, k, base, basestride)
 	case 3:
-		mul3x8NEON(y, ystride, x, xstride, panel, k, bias)
+		mul3x8NEON(y, ystride, x, xstride, panel, k, base, basestride)
 	case 4:
-		mul4x8NEON(y, ystride, x, xstride, panel, k, bias)
+		mul4x8NEON(y, ystride, x, xstride, panel, k, base, basestride)
 	case 5:
-		mul5x8NEON(y, ystride, x, xstride, panel, k, bias)
+		mul5x8NEON(y, ystride, x, xstride, panel, k, base, basestride)
 	case 6:
-		mul6x8NEON(y, ystride, x, xstride, panel, k, bias)
+		mul6x8NEON(y, ystride, x, xstride, panel, k, base, basestride)
 	case 7:
-		mul7x8NEON(y, ystride, x, xstride, panel, k, bias)
+		mul7x8NEON(y, ystride, x, xstride, panel, k, base, basestride)
 	case 8:
-		mul8x8NEON(y, ystride, x, xstride, panel, k, bias)
+		mul8x8NEON(y, ystride, x, xstride, panel, k, base, basestride)
 	}
 }
 
@@ -83,25 +87,25 @@ func dotNEON(a, b *float32, n int) float32
 func dotRows4NEON(dst, q, rows *float32, n, groups int)
 
 //go:noescape
-func mul1x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+func mul1x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
 
 //go:noescape
-func mul2x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+func mul2x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
 
 //go:noescape
-func mul3x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+func mul3x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
 
 //go:noescape
-func mul4x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+func mul4x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
 
 //go:noescape
-func mul5x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+func mul5x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
 
 //go:noescape
-func mul6x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+func mul6x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
 
 //go:noescape
-func mul7x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+func mul7x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
 
 //go:noescape
-func mul8x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+func mul8x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)

@@ -22,6 +22,6 @@ func transpose(_ Level, dst []float32, dstride int, src []float32, sstride, rows
 	transposeGeneric(dst, dstride, src, sstride, rows, width)
 }
 
-func mulBlocks(_ Level, y []float32, ystride int, x []float32, xstride, height, blocks int, panel []float32, k int, bias []float32, _ unsafe.Pointer) {
-	mulBlocksGeneric(y, ystride, x, xstride, height, blocks, panel, k, bias)
+func mulBlocks(_ Level, y []float32, ystride int, x []float32, xstride, height, blocks int, panel []float32, k int, base []float32, basestride int, _ unsafe.Pointer) {
+	mulBlocksGeneric(y, ystride, x, xstride, height, blocks, panel, k, base, basestride)
 }

@@ -112,19 +112,29 @@ func (m *Matrix) checkPart(function string, first, count, of int) {
 //
 // The order in which a sum is taken, and so its last bits, may depend on rows.
 func (m *Matrix) Mul(y []float32, ystride int, x []float32, xstride, rows int, bias []float32) {
-	checkRows("Mul", "x", len(x), rows, m.k, xstride)
-	checkRows("Mul", "y", len(y), rows, m.n, ystride)
 	if bias != nil && len(bias) < m.n {
 		panic(fmt.Sprintf("simd: Mul with %d biases for %d columns", len(bias), m.n))
 	}
+	m.mul("Mul", y, ystride, x, xstride, rows, bias, 0)
+}
+
+// MulAdd computes y += x·B and is else as Mul.
+func (m *Matrix) MulAdd(y []float32, ystride int, x []float32, xstride, rows int) {
+	m.mul("MulAdd", y, ystride, x, xstride, rows, y, ystride)
+}
+
+// mul computes y = base + x·B, where row r of base begins at base[r*basestride]; base may be nil.
+func (m *Matrix) mul(function string, y []float32, ystride int, x []float32, xstride, rows int, base []float32, basestride int) {
+	checkRows(function, "x", len(x), rows, m.k, xstride)
+	checkRows(function, "y", len(y), rows, m.n, ystride)
 	if rows > 1 && ystride < m.n {
-		panic(fmt.Sprintf("simd: Mul into rows of %d values every %d", m.n, ystride))
+		panic(fmt.Sprintf("simd: %s into rows of %d values every %d", function, m.n, ystride))
 	}
 	if rows == 0 || m.n == 0 {
 		return
 	}
 	if m.k == 0 {
-		m.mulNothing(y, ystride, rows, bias)
+		m.mulNothing(y, ystride, rows, base, basestride)
 		return
 	}
 	var spare []float32
@@ -133,12 +143,18 @@ func (m *Matrix) Mul(y []float32, ystride int, x []float32, xstride, rows int, b
 		spare = m.half.spare(cols * m.k)
 		defer m.half.giveBack(spare)
 	}
-	most, _ := m.level.tile()
-	blocks := (rows + most - 1) / most
-	for b := 0; b < blocks; b += blocksAtOnce {
-		first, end := b*rows/blocks, min(b+blocksAtOnce, blocks)*rows/blocks
-		m.mulRows(y[first*ystride:], ystride, x[first*xstride:], xstride, end-first, bias, spare)
+	for first := 0; first < rows; first += rowsAtOnce {
+		count := min(rowsAtOnce, rows-first)
+		m.mulRows(y[first*ystride:], ystride, x[first*xstride:], xstride, count, from(base, first*basestride), basestride, spare)
 	}
+}
+
+// from is base from place at on, or nil.
+func from(base []float32, at int) []float32 {
+	if base == nil {
+		return nil
+	}
+	return base[at:]
 }
 
 // panel returns panel p and where the next one begins, which is nil behind the last. spare is for one that has to be
@@ -159,24 +175,19 @@ func (m *Matrix) panel(p int, spare []float32) (panel []float32, next unsafe.Poi
 	return m.data[p*size:][:size], next
 }
 
-// blocksAtOnce is how many blocks of rows go through all panels before the next ones: few enough that their values of
-// x stay in the second-level cache and their rows of y in the address cache, enough to pay for reading B again.
-const blocksAtOnce = 8
+// rowsAtOnce is how many rows go through all panels before the next ones: few enough that their values of x stay in the
+// second-level cache and their rows of y in the address cache, enough to pay for reading B again.
+const rowsAtOnce = 128
 
-// mulRows multiplies a few blocks of rows with one panel after the other. spare is for panels that have to be widened.
-func (m *Matrix) mulRows(y []float32, ystride int, x []float32, xstride, rows int, bias, spare []float32) {
+// mulRows multiplies some rows with one panel after the other. spare is for panels that have to be widened.
+func (m *Matrix) mulRows(y []float32, ystride int, x []float32, xstride, rows int, base []float32, basestride int, spare []float32) {
 	_, cols := m.level.tile()
 	for j := 0; j < m.n; j += cols {
 		panel, next := m.panel(j/cols, spare)
-		width := min(cols, m.n-j)
-		var part []float32
-		if bias != nil {
-			part = bias[j:][:width]
-		}
-		if width < cols {
-			m.mulNarrow(y[j:], ystride, x, xstride, rows, panel, part, width)
+		if width := m.n - j; width < cols {
+			m.mulNarrow(y[j:], ystride, x, xstride, rows, panel, from(base, j), basestride, width)
 		} else {
-			m.mulPanel(y[j:], ystride, x, xstride, rows, panel, next, part)
+			m.mulPanel(y[j:], ystride, x, xstride, rows, panel, next, from(base, j), basestride)
 		}
 	}
 }
@@ -185,7 +196,7 @@ func (m *Matrix) mulRows(y []float32, ystride int, x []float32, xstride, rows in
 // a low block keeps fewer multipliers busy. The first blocks have the next panel, when there is one, brought into the
 // second-level cache meanwhile: with weights that are nowhere nearer than the third, short texts waited for them for
 // 40 % of the time.
-func (m *Matrix) mulPanel(y []float32, ystride int, x []float32, xstride, rows int, panel []float32, next unsafe.Pointer, bias []float32) {
+func (m *Matrix) mulPanel(y []float32, ystride int, x []float32, xstride, rows int, panel []float32, next unsafe.Pointer, base []float32, basestride int) {
 	most, _ := m.level.tile()
 	blocks := (rows + most - 1) / most
 	low, taller := rows/blocks, rows%blocks
@@ -206,37 +217,38 @@ func (m *Matrix) mulPanel(y []float32, ystride int, x []float32, xstride, rows i
 			ahead, count = unsafe.Add(next, near), min(count, (size-near+each-1)/each)
 			near += count * each
 		}
-		mulBlocks(m.level, y[row*ystride:], ystride, x[row*xstride:], xstride, height, count, panel, m.k, bias, ahead)
+		mulBlocks(m.level, y[row*ystride:], ystride, x[row*xstride:], xstride, height, count, panel, m.k, from(base, row*basestride), basestride, ahead)
 		row += count * height
 		taller -= count
 	}
 }
 
 // mulNarrow is mulPanel for the last panel when only width of its columns exist: each block is computed whole, beside y.
-func (m *Matrix) mulNarrow(y []float32, ystride int, x []float32, xstride, rows int, panel, bias []float32, width int) {
+func (m *Matrix) mulNarrow(y []float32, ystride int, x []float32, xstride, rows int, panel, base []float32, basestride, width int) {
 	most, cols := m.level.tile()
-	var wideBias [maxCols]float32
-	if bias != nil {
-		copy(wideBias[:], bias)
-		bias = wideBias[:cols]
-	}
 	var block [maxRows * maxCols]float32
-	blocks := (rows + most - 1) / most
-	for b := range blocks {
-		first, end := b*rows/blocks, (b+1)*rows/blocks
-		mulBlocks(m.level, block[:], cols, x[first*xstride:], xstride, end-first, 1, panel, m.k, bias, unsafe.Pointer(&panel[0]))
-		for r := first; r < end; r++ {
-			copy(y[r*ystride:][:width], block[(r-first)*cols:])
+	for first := 0; first < rows; first += most {
+		height := min(most, rows-first)
+		clear(block[:])
+		for r := 0; r < height && base != nil; r++ {
+			copy(block[r*cols:], base[(first+r)*basestride:][:width])
+		}
+		mulBlocks(m.level, block[:], cols, x[first*xstride:], xstride, height, 1, panel, m.k, block[:], cols, unsafe.Pointer(&panel[0]))
+		for r := range height {
+			copy(y[(first+r)*ystride:][:width], block[r*cols:])
 		}
 	}
 }
 
-// mulNothing is Mul for K = 0.
-func (m *Matrix) mulNothing(y []float32, ystride, rows int, bias []float32) {
+// mulNothing is mul for K = 0.
+func (m *Matrix) mulNothing(y []float32, ystride, rows int, base []float32, basestride int) {
 	for r := range rows {
 		row := y[r*ystride:][:m.n]
-		clear(row)
-		copy(row, bias)
+		if base == nil {
+			clear(row)
+		} else {
+			copy(row, base[r*basestride:])
+		}
 	}
 }
 
@@ -250,29 +262,32 @@ func checkRows(function, name string, length, rows, width, stride int) {
 	}
 }
 
-// mulBlocksGeneric computes blocks of height × cols results, below each other: y[r*ystride+c] = Σ x[r*xstride+i]*
-// panel[i*cols+c] + bias[c] for r < height*blocks, where height and cols are at most (height) and exactly (cols) those
-// of the level's tile, k and blocks are positive, panel holds k*cols values, and bias is nil or holds cols values. The
-// other levels' kernels do the same for their tile.
-func mulBlocksGeneric(y []float32, ystride int, x []float32, xstride, height, blocks int, panel []float32, k int, bias []float32) {
+// mulBlocksGeneric computes blocks of height × cols results, below each other: y[r*ystride+c] = base[r*basestride+c] +
+// Σ x[r*xstride+i]*panel[i*cols+c] for r < height*blocks, where height and cols are at most (height) and exactly (cols)
+// those of the level's tile, k and blocks are positive, panel holds k*cols values, and base is nil or holds the first
+// terms; it may be y. The other levels' kernels do the same for their tile.
+func mulBlocksGeneric(y []float32, ystride int, x []float32, xstride, height, blocks int, panel []float32, k int, base []float32, basestride int) {
 	for b := range blocks {
-		mulBlockGeneric(y[b*height*ystride:], ystride, x[b*height*xstride:], xstride, height, panel, k, bias)
+		row := b * height
+		mulBlockGeneric(y[row*ystride:], ystride, x[row*xstride:], xstride, height, panel, k, from(base, row*basestride), basestride)
 	}
 }
 
 // mulBlockGeneric is one block of one or two rows and four columns.
-func mulBlockGeneric(y []float32, ystride int, x []float32, xstride, rows int, panel []float32, k int, bias []float32) {
-	var b0, b1, b2, b3 float32
-	if bias != nil {
-		b0, b1, b2, b3 = bias[0], bias[1], bias[2], bias[3]
-	}
+func mulBlockGeneric(y []float32, ystride int, x []float32, xstride, rows int, panel []float32, k int, base []float32, basestride int) {
 	upper := x[:k]
 	lower := upper
 	if rows == 2 {
 		lower = x[xstride:][:k]
 	}
-	s0, s1, s2, s3 := b0, b1, b2, b3
-	t0, t1, t2, t3 := b0, b1, b2, b3
+	var s0, s1, s2, s3, t0, t1, t2, t3 float32
+	if base != nil {
+		s0, s1, s2, s3 = base[0], base[1], base[2], base[3]
+		if rows == 2 {
+			base = base[basestride:][:4]
+		}
+		t0, t1, t2, t3 = base[0], base[1], base[2], base[3]
+	}
 	for i, u := range upper {
 		p := panel[i*4:][:4]
 		v := lower[i]

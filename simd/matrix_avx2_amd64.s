@@ -34,11 +34,11 @@
 	VFMADD231PS Y12, Y14, Y6; \
 	VFMADD231PS Y13, Y14, Y7;
 
-// func mul1x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
+// func mul1x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
 // 	for r := range 1 * blocks {
 // 		for c := range 16 {
-// 			y[r*ystride+c] = bias[c] // 0 when bias is nil
+// 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
 // 				y[r*ystride+c] += x[r*xstride+i] * panel[i*16+c]
 // 			}
@@ -48,20 +48,22 @@
 // SI  x: next value of row 0 of the block    R9 bytes from row to row
 // R12 bytes from the end of row 0 to the beginning of the next block's
 // DI  y: row 0 of the block    R8 bytes from row to row
-// DX  panel: next 16 values    CX k left    AX bias    R13 blocks left
-// BX  ahead: what will be read soon
+// DX  panel: next 16 values    CX k left    R13 blocks left
+// AX  base: next row    R14 bytes from row to row    BX ahead: what will be read soon
 // Y0-Y7  sums, two registers a row, sets of them: 4    Y12 Y13 values of the panel    Y14 Y15 one value of x
-TEXT ·mul1x16AVX2(SB), NOSPLIT, $0-72
+TEXT ·mul1x16AVX2(SB), NOSPLIT, $0-80
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
 	MOVQ x+16(FP), SI
 	MOVQ xstride+24(FP), R9
 	MOVQ k+40(FP), CX
-	MOVQ bias+48(FP), AX
-	MOVQ ahead+56(FP), BX
-	MOVQ blocks+64(FP), R13
+	MOVQ base+48(FP), AX
+	MOVQ basestride+56(FP), R14
+	MOVQ ahead+64(FP), BX
+	MOVQ blocks+72(FP), R13
 	SHLQ $2, R8
 	SHLQ $2, R9
+	SHLQ $2, R14
 	IMUL3Q $1, R9, R12
 	SHLQ $2, CX
 	SUBQ CX, R12
@@ -77,29 +79,34 @@ next_block:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	TESTQ AX, AX
-	JZ   no_bias
+	JZ   no_base
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
+	ADDQ R14, AX
 
-no_bias:
-	SUBQ $4, CX
-	JLT  less_than_4
-
-at_least_4:
+no_base:
+	SUBQ $8, CX
+	JLT  less_than_8
+at_least_8:
 	STEP1_0(0, 0)
 	STEP1_1(4, 64)
 	STEP1_2(8, 128)
 	STEP1_3(12, 192)
+	STEP1_0(16, 256)
+	STEP1_1(20, 320)
+	STEP1_2(24, 384)
+	STEP1_3(28, 448)
 	PREFETCHT1 0(BX)
 	PREFETCHT1 64(BX)
-	ADDQ $128, BX
-	ADDQ $16, SI
-	ADDQ $256, DX
-	SUBQ $4, CX
-	JGE  at_least_4
-
-less_than_4:
-	ADDQ $4, CX
+	PREFETCHT1 128(BX)
+	PREFETCHT1 192(BX)
+	ADDQ $256, BX
+	ADDQ $32, SI
+	ADDQ $512, DX
+	SUBQ $8, CX
+	JGE  at_least_8
+less_than_8:
+	ADDQ $8, CX
 	JZ   summed
 
 one_more:
@@ -145,11 +152,11 @@ summed:
 	VFMADD231PS Y12, Y15, Y6; \
 	VFMADD231PS Y13, Y15, Y7;
 
-// func mul2x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
+// func mul2x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
 // 	for r := range 2 * blocks {
 // 		for c := range 16 {
-// 			y[r*ystride+c] = bias[c] // 0 when bias is nil
+// 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
 // 				y[r*ystride+c] += x[r*xstride+i] * panel[i*16+c]
 // 			}
@@ -159,20 +166,22 @@ summed:
 // SI  x: next value of row 0 of the block    R9 bytes from row to row
 // R12 bytes from the end of row 0 to the beginning of the next block's
 // DI  y: row 0 of the block    R8 bytes from row to row
-// DX  panel: next 16 values    CX k left    AX bias    R13 blocks left
-// BX  ahead: what will be read soon
+// DX  panel: next 16 values    CX k left    R13 blocks left
+// AX  base: next row    R14 bytes from row to row    BX ahead: what will be read soon
 // Y0-Y7  sums, two registers a row, sets of them: 2    Y12 Y13 values of the panel    Y14 Y15 one value of x
-TEXT ·mul2x16AVX2(SB), NOSPLIT, $0-72
+TEXT ·mul2x16AVX2(SB), NOSPLIT, $0-80
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
 	MOVQ x+16(FP), SI
 	MOVQ xstride+24(FP), R9
 	MOVQ k+40(FP), CX
-	MOVQ bias+48(FP), AX
-	MOVQ ahead+56(FP), BX
-	MOVQ blocks+64(FP), R13
+	MOVQ base+48(FP), AX
+	MOVQ basestride+56(FP), R14
+	MOVQ ahead+64(FP), BX
+	MOVQ blocks+72(FP), R13
 	SHLQ $2, R8
 	SHLQ $2, R9
+	SHLQ $2, R14
 	IMUL3Q $2, R9, R12
 	SHLQ $2, CX
 	SUBQ CX, R12
@@ -188,31 +197,37 @@ next_block:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	TESTQ AX, AX
-	JZ   no_bias
+	JZ   no_base
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
-	VMOVAPS Y0, Y2
-	VMOVAPS Y1, Y3
+	ADDQ R14, AX
+	VMOVUPS (AX), Y2
+	VMOVUPS 32(AX), Y3
+	ADDQ R14, AX
 
-no_bias:
-	SUBQ $4, CX
-	JLT  less_than_4
-
-at_least_4:
+no_base:
+	SUBQ $8, CX
+	JLT  less_than_8
+at_least_8:
 	STEP2_0(0, 0)
 	STEP2_1(4, 64)
 	STEP2_0(8, 128)
 	STEP2_1(12, 192)
+	STEP2_0(16, 256)
+	STEP2_1(20, 320)
+	STEP2_0(24, 384)
+	STEP2_1(28, 448)
 	PREFETCHT1 0(BX)
 	PREFETCHT1 64(BX)
-	ADDQ $128, BX
-	ADDQ $16, SI
-	ADDQ $256, DX
-	SUBQ $4, CX
-	JGE  at_least_4
-
-less_than_4:
-	ADDQ $4, CX
+	PREFETCHT1 128(BX)
+	PREFETCHT1 192(BX)
+	ADDQ $256, BX
+	ADDQ $32, SI
+	ADDQ $512, DX
+	SUBQ $8, CX
+	JGE  at_least_8
+less_than_8:
+	ADDQ $8, CX
 	JZ   summed
 
 one_more:
@@ -265,11 +280,11 @@ summed:
 	VFMADD231PS Y12, Y14, Y10; \
 	VFMADD231PS Y13, Y14, Y11;
 
-// func mul3x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
+// func mul3x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
 // 	for r := range 3 * blocks {
 // 		for c := range 16 {
-// 			y[r*ystride+c] = bias[c] // 0 when bias is nil
+// 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
 // 				y[r*ystride+c] += x[r*xstride+i] * panel[i*16+c]
 // 			}
@@ -279,20 +294,22 @@ summed:
 // SI  x: next value of row 0 of the block    R9 bytes from row to row
 // R12 bytes from the end of row 0 to the beginning of the next block's
 // DI  y: row 0 of the block    R8 bytes from row to row
-// DX  panel: next 16 values    CX k left    AX bias    R13 blocks left
-// BX  ahead: what will be read soon
+// DX  panel: next 16 values    CX k left    R13 blocks left
+// AX  base: next row    R14 bytes from row to row    BX ahead: what will be read soon
 // Y0-Y11  sums, two registers a row, sets of them: 2    Y12 Y13 values of the panel    Y14 Y15 one value of x
-TEXT ·mul3x16AVX2(SB), NOSPLIT, $0-72
+TEXT ·mul3x16AVX2(SB), NOSPLIT, $0-80
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
 	MOVQ x+16(FP), SI
 	MOVQ xstride+24(FP), R9
 	MOVQ k+40(FP), CX
-	MOVQ bias+48(FP), AX
-	MOVQ ahead+56(FP), BX
-	MOVQ blocks+64(FP), R13
+	MOVQ base+48(FP), AX
+	MOVQ basestride+56(FP), R14
+	MOVQ ahead+64(FP), BX
+	MOVQ blocks+72(FP), R13
 	SHLQ $2, R8
 	SHLQ $2, R9
+	SHLQ $2, R14
 	IMUL3Q $3, R9, R12
 	SHLQ $2, CX
 	SUBQ CX, R12
@@ -312,33 +329,40 @@ next_block:
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
 	TESTQ AX, AX
-	JZ   no_bias
+	JZ   no_base
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
-	VMOVAPS Y0, Y2
-	VMOVAPS Y1, Y3
-	VMOVAPS Y0, Y4
-	VMOVAPS Y1, Y5
+	ADDQ R14, AX
+	VMOVUPS (AX), Y2
+	VMOVUPS 32(AX), Y3
+	ADDQ R14, AX
+	VMOVUPS (AX), Y4
+	VMOVUPS 32(AX), Y5
+	ADDQ R14, AX
 
-no_bias:
-	SUBQ $4, CX
-	JLT  less_than_4
-
-at_least_4:
+no_base:
+	SUBQ $8, CX
+	JLT  less_than_8
+at_least_8:
 	STEP3_0(0, 0)
 	STEP3_1(4, 64)
 	STEP3_0(8, 128)
 	STEP3_1(12, 192)
+	STEP3_0(16, 256)
+	STEP3_1(20, 320)
+	STEP3_0(24, 384)
+	STEP3_1(28, 448)
 	PREFETCHT1 0(BX)
 	PREFETCHT1 64(BX)
-	ADDQ $128, BX
-	ADDQ $16, SI
-	ADDQ $256, DX
-	SUBQ $4, CX
-	JGE  at_least_4
-
-less_than_4:
-	ADDQ $4, CX
+	PREFETCHT1 128(BX)
+	PREFETCHT1 192(BX)
+	ADDQ $256, BX
+	ADDQ $32, SI
+	ADDQ $512, DX
+	SUBQ $8, CX
+	JGE  at_least_8
+less_than_8:
+	ADDQ $8, CX
 	JZ   summed
 
 one_more:
@@ -386,11 +410,11 @@ summed:
 	VFMADD231PS Y12, Y15, Y6; \
 	VFMADD231PS Y13, Y15, Y7;
 
-// func mul4x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
+// func mul4x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
 // 	for r := range 4 * blocks {
 // 		for c := range 16 {
-// 			y[r*ystride+c] = bias[c] // 0 when bias is nil
+// 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
 // 				y[r*ystride+c] += x[r*xstride+i] * panel[i*16+c]
 // 			}
@@ -400,20 +424,22 @@ summed:
 // SI  x: next value of row 0 of the block, R10 of row 3    R9 bytes from row to row
 // R12 bytes from the end of row 0 to the beginning of the next block's
 // DI  y: row 0 of the block, R11 row 3    R8 bytes from row to row
-// DX  panel: next 16 values    CX k left    AX bias    R13 blocks left
-// BX  ahead: what will be read soon
+// DX  panel: next 16 values    CX k left    R13 blocks left
+// AX  base: next row    R14 bytes from row to row    BX ahead: what will be read soon
 // Y0-Y7  sums, two registers a row, sets of them: 1    Y12 Y13 values of the panel    Y14 Y15 one value of x
-TEXT ·mul4x16AVX2(SB), NOSPLIT, $0-72
+TEXT ·mul4x16AVX2(SB), NOSPLIT, $0-80
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
 	MOVQ x+16(FP), SI
 	MOVQ xstride+24(FP), R9
 	MOVQ k+40(FP), CX
-	MOVQ bias+48(FP), AX
-	MOVQ ahead+56(FP), BX
-	MOVQ blocks+64(FP), R13
+	MOVQ base+48(FP), AX
+	MOVQ basestride+56(FP), R14
+	MOVQ ahead+64(FP), BX
+	MOVQ blocks+72(FP), R13
 	SHLQ $2, R8
 	SHLQ $2, R9
+	SHLQ $2, R14
 	IMUL3Q $4, R9, R12
 	SHLQ $2, CX
 	SUBQ CX, R12
@@ -433,36 +459,44 @@ next_block:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	TESTQ AX, AX
-	JZ   no_bias
+	JZ   no_base
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
-	VMOVAPS Y0, Y2
-	VMOVAPS Y1, Y3
-	VMOVAPS Y0, Y4
-	VMOVAPS Y1, Y5
-	VMOVAPS Y0, Y6
-	VMOVAPS Y1, Y7
+	ADDQ R14, AX
+	VMOVUPS (AX), Y2
+	VMOVUPS 32(AX), Y3
+	ADDQ R14, AX
+	VMOVUPS (AX), Y4
+	VMOVUPS 32(AX), Y5
+	ADDQ R14, AX
+	VMOVUPS (AX), Y6
+	VMOVUPS 32(AX), Y7
+	ADDQ R14, AX
 
-no_bias:
-	SUBQ $4, CX
-	JLT  less_than_4
-
-at_least_4:
+no_base:
+	SUBQ $8, CX
+	JLT  less_than_8
+at_least_8:
 	STEP4_0(0, 0)
 	STEP4_0(4, 64)
 	STEP4_0(8, 128)
 	STEP4_0(12, 192)
+	STEP4_0(16, 256)
+	STEP4_0(20, 320)
+	STEP4_0(24, 384)
+	STEP4_0(28, 448)
 	PREFETCHT1 0(BX)
 	PREFETCHT1 64(BX)
-	ADDQ $128, BX
-	ADDQ $16, SI
-	ADDQ $16, R10
-	ADDQ $256, DX
-	SUBQ $4, CX
-	JGE  at_least_4
-
-less_than_4:
-	ADDQ $4, CX
+	PREFETCHT1 128(BX)
+	PREFETCHT1 192(BX)
+	ADDQ $256, BX
+	ADDQ $32, SI
+	ADDQ $32, R10
+	ADDQ $512, DX
+	SUBQ $8, CX
+	JGE  at_least_8
+less_than_8:
+	ADDQ $8, CX
 	JZ   summed
 
 one_more:
@@ -514,11 +548,11 @@ summed:
 	VFMADD231PS Y12, Y14, Y8; \
 	VFMADD231PS Y13, Y14, Y9;
 
-// func mul5x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
+// func mul5x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
 // 	for r := range 5 * blocks {
 // 		for c := range 16 {
-// 			y[r*ystride+c] = bias[c] // 0 when bias is nil
+// 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
 // 				y[r*ystride+c] += x[r*xstride+i] * panel[i*16+c]
 // 			}
@@ -528,20 +562,22 @@ summed:
 // SI  x: next value of row 0 of the block, R10 of row 3    R9 bytes from row to row
 // R12 bytes from the end of row 0 to the beginning of the next block's
 // DI  y: row 0 of the block, R11 row 3    R8 bytes from row to row
-// DX  panel: next 16 values    CX k left    AX bias    R13 blocks left
-// BX  ahead: what will be read soon
+// DX  panel: next 16 values    CX k left    R13 blocks left
+// AX  base: next row    R14 bytes from row to row    BX ahead: what will be read soon
 // Y0-Y9  sums, two registers a row, sets of them: 1    Y12 Y13 values of the panel    Y14 Y15 one value of x
-TEXT ·mul5x16AVX2(SB), NOSPLIT, $0-72
+TEXT ·mul5x16AVX2(SB), NOSPLIT, $0-80
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
 	MOVQ x+16(FP), SI
 	MOVQ xstride+24(FP), R9
 	MOVQ k+40(FP), CX
-	MOVQ bias+48(FP), AX
-	MOVQ ahead+56(FP), BX
-	MOVQ blocks+64(FP), R13
+	MOVQ base+48(FP), AX
+	MOVQ basestride+56(FP), R14
+	MOVQ ahead+64(FP), BX
+	MOVQ blocks+72(FP), R13
 	SHLQ $2, R8
 	SHLQ $2, R9
+	SHLQ $2, R14
 	IMUL3Q $5, R9, R12
 	SHLQ $2, CX
 	SUBQ CX, R12
@@ -563,37 +599,45 @@ next_block:
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
 	TESTQ AX, AX
-	JZ   no_bias
+	JZ   no_base
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
-	VMOVAPS Y0, Y2
-	VMOVAPS Y1, Y3
-	VMOVAPS Y0, Y4
-	VMOVAPS Y1, Y5
-	VMOVAPS Y0, Y6
-	VMOVAPS Y1, Y7
-	VMOVAPS Y0, Y8
-	VMOVAPS Y1, Y9
+	ADDQ R14, AX
+	VMOVUPS (AX), Y2
+	VMOVUPS 32(AX), Y3
+	ADDQ R14, AX
+	VMOVUPS (AX), Y4
+	VMOVUPS 32(AX), Y5
+	ADDQ R14, AX
+	VMOVUPS (AX), Y6
+	VMOVUPS 32(AX), Y7
+	ADDQ R14, AX
+	VMOVUPS (AX), Y8
+	VMOVUPS 32(AX), Y9
+	ADDQ R14, AX
 
-no_bias:
-	SUBQ $4, CX
-	JLT  less_than_4
-
-at_least_4:
+no_base:
+	SUBQ $8, CX
+	JLT  less_than_8
+at_least_8:
 	STEP5_0(0, 0)
 	STEP5_0(4, 64)
 	STEP5_0(8, 128)
 	STEP5_0(12, 192)
+	STEP5_0(16, 256)
+	STEP5_0(20, 320)
+	STEP5_0(24, 384)
+	STEP5_0(28, 448)
 	PREFETCHT1 0(BX)
-	ADDQ $64, BX
-	ADDQ $16, SI
-	ADDQ $16, R10
-	ADDQ $256, DX
-	SUBQ $4, CX
-	JGE  at_least_4
-
-less_than_4:
-	ADDQ $4, CX
+	PREFETCHT1 64(BX)
+	ADDQ $128, BX
+	ADDQ $32, SI
+	ADDQ $32, R10
+	ADDQ $512, DX
+	SUBQ $8, CX
+	JGE  at_least_8
+less_than_8:
+	ADDQ $8, CX
 	JZ   summed
 
 one_more:
@@ -651,11 +695,11 @@ summed:
 	VFMADD231PS Y12, Y15, Y10; \
 	VFMADD231PS Y13, Y15, Y11;
 
-// func mul6x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
+// func mul6x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
 // 	for r := range 6 * blocks {
 // 		for c := range 16 {
-// 			y[r*ystride+c] = bias[c] // 0 when bias is nil
+// 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
 // 				y[r*ystride+c] += x[r*xstride+i] * panel[i*16+c]
 // 			}
@@ -665,20 +709,22 @@ summed:
 // SI  x: next value of row 0 of the block, R10 of row 3    R9 bytes from row to row
 // R12 bytes from the end of row 0 to the beginning of the next block's
 // DI  y: row 0 of the block, R11 row 3    R8 bytes from row to row
-// DX  panel: next 16 values    CX k left    AX bias    R13 blocks left
-// BX  ahead: what will be read soon
+// DX  panel: next 16 values    CX k left    R13 blocks left
+// AX  base: next row    R14 bytes from row to row    BX ahead: what will be read soon
 // Y0-Y11  sums, two registers a row, sets of them: 1    Y12 Y13 values of the panel    Y14 Y15 one value of x
-TEXT ·mul6x16AVX2(SB), NOSPLIT, $0-72
+TEXT ·mul6x16AVX2(SB), NOSPLIT, $0-80
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
 	MOVQ x+16(FP), SI
 	MOVQ xstride+24(FP), R9
 	MOVQ k+40(FP), CX
-	MOVQ bias+48(FP), AX
-	MOVQ ahead+56(FP), BX
-	MOVQ blocks+64(FP), R13
+	MOVQ base+48(FP), AX
+	MOVQ basestride+56(FP), R14
+	MOVQ ahead+64(FP), BX
+	MOVQ blocks+72(FP), R13
 	SHLQ $2, R8
 	SHLQ $2, R9
+	SHLQ $2, R14
 	IMUL3Q $6, R9, R12
 	SHLQ $2, CX
 	SUBQ CX, R12
@@ -702,39 +748,48 @@ next_block:
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
 	TESTQ AX, AX
-	JZ   no_bias
+	JZ   no_base
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
-	VMOVAPS Y0, Y2
-	VMOVAPS Y1, Y3
-	VMOVAPS Y0, Y4
-	VMOVAPS Y1, Y5
-	VMOVAPS Y0, Y6
-	VMOVAPS Y1, Y7
-	VMOVAPS Y0, Y8
-	VMOVAPS Y1, Y9
-	VMOVAPS Y0, Y10
-	VMOVAPS Y1, Y11
+	ADDQ R14, AX
+	VMOVUPS (AX), Y2
+	VMOVUPS 32(AX), Y3
+	ADDQ R14, AX
+	VMOVUPS (AX), Y4
+	VMOVUPS 32(AX), Y5
+	ADDQ R14, AX
+	VMOVUPS (AX), Y6
+	VMOVUPS 32(AX), Y7
+	ADDQ R14, AX
+	VMOVUPS (AX), Y8
+	VMOVUPS 32(AX), Y9
+	ADDQ R14, AX
+	VMOVUPS (AX), Y10
+	VMOVUPS 32(AX), Y11
+	ADDQ R14, AX
 
-no_bias:
-	SUBQ $4, CX
-	JLT  less_than_4
-
-at_least_4:
+no_base:
+	SUBQ $8, CX
+	JLT  less_than_8
+at_least_8:
 	STEP6_0(0, 0)
 	STEP6_0(4, 64)
 	STEP6_0(8, 128)
 	STEP6_0(12, 192)
+	STEP6_0(16, 256)
+	STEP6_0(20, 320)
+	STEP6_0(24, 384)
+	STEP6_0(28, 448)
 	PREFETCHT1 0(BX)
-	ADDQ $64, BX
-	ADDQ $16, SI
-	ADDQ $16, R10
-	ADDQ $256, DX
-	SUBQ $4, CX
-	JGE  at_least_4
-
-less_than_4:
-	ADDQ $4, CX
+	PREFETCHT1 64(BX)
+	ADDQ $128, BX
+	ADDQ $32, SI
+	ADDQ $32, R10
+	ADDQ $512, DX
+	SUBQ $8, CX
+	JGE  at_least_8
+less_than_8:
+	ADDQ $8, CX
 	JZ   summed
 
 one_more:

@@ -6,11 +6,11 @@
 
 // Blocks of the matrix product for NEON: 1 to 8 rows of x times a panel of 8 columns.
 
-// func mul1x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+// func mul1x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
 //
 // 	for r := range 1 {
 // 		for c := range 8 {
-// 			y[r*ystride+c] = bias[c] // 0 when bias is nil
+// 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
 // 				y[r*ystride+c] += x[r*xstride+i] * panel[i*8+c]
 // 			}
@@ -18,24 +18,27 @@
 // 	}
 //
 // R0  y: next row    R1 bytes from row to row    R2-R2 next values of the rows of x
-// R10 panel: next 8 values    R11 k left    R12 bias    R13 bytes from row to row of x
+// R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
 // V0-V1  sums, two registers a row    V16-V16 values of the rows    V24-V27 values of the panel
-TEXT ·mul1x8NEON(SB), NOSPLIT, $0-56
+TEXT ·mul1x8NEON(SB), NOSPLIT, $0-64
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
 	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
-	MOVD bias+48(FP), R12
+	MOVD base+48(FP), R12
+	MOVD basestride+56(FP), R14
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
+	LSL  $2, R14, R14
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
-	CBZ  R12, bias_read
+	CBZ  R12, no_base
 	VLD1 (R12), [V0.S4, V1.S4]
+	ADD  R14, R12, R12
 
-bias_read:
+no_base:
 	SUBS $4, R11, R11
 	BLT  less_than_4
 
@@ -72,11 +75,11 @@ summed:
 	VST1 [V0.S4, V1.S4], (R0)
 	RET
 
-// func mul2x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+// func mul2x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
 //
 // 	for r := range 2 {
 // 		for c := range 8 {
-// 			y[r*ystride+c] = bias[c] // 0 when bias is nil
+// 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
 // 				y[r*ystride+c] += x[r*xstride+i] * panel[i*8+c]
 // 			}
@@ -84,27 +87,32 @@ summed:
 // 	}
 //
 // R0  y: next row    R1 bytes from row to row    R2-R3 next values of the rows of x
-// R10 panel: next 8 values    R11 k left    R12 bias    R13 bytes from row to row of x
+// R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
 // V0-V3  sums, two registers a row    V16-V17 values of the rows    V24-V27 values of the panel
-TEXT ·mul2x8NEON(SB), NOSPLIT, $0-56
+TEXT ·mul2x8NEON(SB), NOSPLIT, $0-64
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
 	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
-	MOVD bias+48(FP), R12
+	MOVD base+48(FP), R12
+	MOVD basestride+56(FP), R14
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
+	LSL  $2, R14, R14
 	ADD  R13, R2, R3
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
-	CBZ  R12, bias_read
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	CBZ  R12, no_base
 	VLD1 (R12), [V0.S4, V1.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V2.S4, V3.S4]
+	ADD  R14, R12, R12
 
-bias_read:
-	VORR V0.B16, V0.B16, V2.B16
-	VORR V1.B16, V1.B16, V3.B16
+no_base:
 	SUBS $4, R11, R11
 	BLT  less_than_4
 
@@ -155,11 +163,11 @@ summed:
 	VST1 [V2.S4, V3.S4], (R0)
 	RET
 
-// func mul3x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+// func mul3x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
 //
 // 	for r := range 3 {
 // 		for c := range 8 {
-// 			y[r*ystride+c] = bias[c] // 0 when bias is nil
+// 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
 // 				y[r*ystride+c] += x[r*xstride+i] * panel[i*8+c]
 // 			}
@@ -167,30 +175,37 @@ summed:
 // 	}
 //
 // R0  y: next row    R1 bytes from row to row    R2-R4 next values of the rows of x
-// R10 panel: next 8 values    R11 k left    R12 bias    R13 bytes from row to row of x
+// R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
 // V0-V5  sums, two registers a row    V16-V18 values of the rows    V24-V27 values of the panel
-TEXT ·mul3x8NEON(SB), NOSPLIT, $0-56
+TEXT ·mul3x8NEON(SB), NOSPLIT, $0-64
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
 	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
-	MOVD bias+48(FP), R12
+	MOVD base+48(FP), R12
+	MOVD basestride+56(FP), R14
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
+	LSL  $2, R14, R14
 	ADD  R13, R2, R3
 	ADD  R13, R3, R4
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
-	CBZ  R12, bias_read
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	CBZ  R12, no_base
 	VLD1 (R12), [V0.S4, V1.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V2.S4, V3.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V4.S4, V5.S4]
+	ADD  R14, R12, R12
 
-bias_read:
-	VORR V0.B16, V0.B16, V2.B16
-	VORR V1.B16, V1.B16, V3.B16
-	VORR V0.B16, V0.B16, V4.B16
-	VORR V1.B16, V1.B16, V5.B16
+no_base:
 	SUBS $4, R11, R11
 	BLT  less_than_4
 
@@ -255,11 +270,11 @@ summed:
 	VST1 [V4.S4, V5.S4], (R0)
 	RET
 
-// func mul4x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+// func mul4x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
 //
 // 	for r := range 4 {
 // 		for c := range 8 {
-// 			y[r*ystride+c] = bias[c] // 0 when bias is nil
+// 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
 // 				y[r*ystride+c] += x[r*xstride+i] * panel[i*8+c]
 // 			}
@@ -267,33 +282,42 @@ summed:
 // 	}
 //
 // R0  y: next row    R1 bytes from row to row    R2-R5 next values of the rows of x
-// R10 panel: next 8 values    R11 k left    R12 bias    R13 bytes from row to row of x
+// R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
 // V0-V7  sums, two registers a row    V16-V19 values of the rows    V24-V27 values of the panel
-TEXT ·mul4x8NEON(SB), NOSPLIT, $0-56
+TEXT ·mul4x8NEON(SB), NOSPLIT, $0-64
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
 	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
-	MOVD bias+48(FP), R12
+	MOVD base+48(FP), R12
+	MOVD basestride+56(FP), R14
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
+	LSL  $2, R14, R14
 	ADD  R13, R2, R3
 	ADD  R13, R3, R4
 	ADD  R13, R4, R5
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
-	CBZ  R12, bias_read
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	CBZ  R12, no_base
 	VLD1 (R12), [V0.S4, V1.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V2.S4, V3.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V4.S4, V5.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V6.S4, V7.S4]
+	ADD  R14, R12, R12
 
-bias_read:
-	VORR V0.B16, V0.B16, V2.B16
-	VORR V1.B16, V1.B16, V3.B16
-	VORR V0.B16, V0.B16, V4.B16
-	VORR V1.B16, V1.B16, V5.B16
-	VORR V0.B16, V0.B16, V6.B16
-	VORR V1.B16, V1.B16, V7.B16
+no_base:
 	SUBS $4, R11, R11
 	BLT  less_than_4
 
@@ -372,11 +396,11 @@ summed:
 	VST1 [V6.S4, V7.S4], (R0)
 	RET
 
-// func mul5x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+// func mul5x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
 //
 // 	for r := range 5 {
 // 		for c := range 8 {
-// 			y[r*ystride+c] = bias[c] // 0 when bias is nil
+// 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
 // 				y[r*ystride+c] += x[r*xstride+i] * panel[i*8+c]
 // 			}
@@ -384,36 +408,47 @@ summed:
 // 	}
 //
 // R0  y: next row    R1 bytes from row to row    R2-R6 next values of the rows of x
-// R10 panel: next 8 values    R11 k left    R12 bias    R13 bytes from row to row of x
+// R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
 // V0-V9  sums, two registers a row    V16-V20 values of the rows    V24-V27 values of the panel
-TEXT ·mul5x8NEON(SB), NOSPLIT, $0-56
+TEXT ·mul5x8NEON(SB), NOSPLIT, $0-64
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
 	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
-	MOVD bias+48(FP), R12
+	MOVD base+48(FP), R12
+	MOVD basestride+56(FP), R14
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
+	LSL  $2, R14, R14
 	ADD  R13, R2, R3
 	ADD  R13, R3, R4
 	ADD  R13, R4, R5
 	ADD  R13, R5, R6
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
-	CBZ  R12, bias_read
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	CBZ  R12, no_base
 	VLD1 (R12), [V0.S4, V1.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V2.S4, V3.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V4.S4, V5.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V6.S4, V7.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V8.S4, V9.S4]
+	ADD  R14, R12, R12
 
-bias_read:
-	VORR V0.B16, V0.B16, V2.B16
-	VORR V1.B16, V1.B16, V3.B16
-	VORR V0.B16, V0.B16, V4.B16
-	VORR V1.B16, V1.B16, V5.B16
-	VORR V0.B16, V0.B16, V6.B16
-	VORR V1.B16, V1.B16, V7.B16
-	VORR V0.B16, V0.B16, V8.B16
-	VORR V1.B16, V1.B16, V9.B16
+no_base:
 	SUBS $4, R11, R11
 	BLT  less_than_4
 
@@ -506,11 +541,11 @@ summed:
 	VST1 [V8.S4, V9.S4], (R0)
 	RET
 
-// func mul6x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+// func mul6x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
 //
 // 	for r := range 6 {
 // 		for c := range 8 {
-// 			y[r*ystride+c] = bias[c] // 0 when bias is nil
+// 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
 // 				y[r*ystride+c] += x[r*xstride+i] * panel[i*8+c]
 // 			}
@@ -518,18 +553,20 @@ summed:
 // 	}
 //
 // R0  y: next row    R1 bytes from row to row    R2-R7 next values of the rows of x
-// R10 panel: next 8 values    R11 k left    R12 bias    R13 bytes from row to row of x
+// R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
 // V0-V11  sums, two registers a row    V16-V21 values of the rows    V24-V27 values of the panel
-TEXT ·mul6x8NEON(SB), NOSPLIT, $0-56
+TEXT ·mul6x8NEON(SB), NOSPLIT, $0-64
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
 	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
-	MOVD bias+48(FP), R12
+	MOVD base+48(FP), R12
+	MOVD basestride+56(FP), R14
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
+	LSL  $2, R14, R14
 	ADD  R13, R2, R3
 	ADD  R13, R3, R4
 	ADD  R13, R4, R5
@@ -537,20 +574,31 @@ TEXT ·mul6x8NEON(SB), NOSPLIT, $0-56
 	ADD  R13, R6, R7
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
-	CBZ  R12, bias_read
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	CBZ  R12, no_base
 	VLD1 (R12), [V0.S4, V1.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V2.S4, V3.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V4.S4, V5.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V6.S4, V7.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V8.S4, V9.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V10.S4, V11.S4]
+	ADD  R14, R12, R12
 
-bias_read:
-	VORR V0.B16, V0.B16, V2.B16
-	VORR V1.B16, V1.B16, V3.B16
-	VORR V0.B16, V0.B16, V4.B16
-	VORR V1.B16, V1.B16, V5.B16
-	VORR V0.B16, V0.B16, V6.B16
-	VORR V1.B16, V1.B16, V7.B16
-	VORR V0.B16, V0.B16, V8.B16
-	VORR V1.B16, V1.B16, V9.B16
-	VORR V0.B16, V0.B16, V10.B16
-	VORR V1.B16, V1.B16, V11.B16
+no_base:
 	SUBS $4, R11, R11
 	BLT  less_than_4
 
@@ -657,11 +705,11 @@ summed:
 	VST1 [V10.S4, V11.S4], (R0)
 	RET
 
-// func mul7x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+// func mul7x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
 //
 // 	for r := range 7 {
 // 		for c := range 8 {
-// 			y[r*ystride+c] = bias[c] // 0 when bias is nil
+// 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
 // 				y[r*ystride+c] += x[r*xstride+i] * panel[i*8+c]
 // 			}
@@ -669,18 +717,20 @@ summed:
 // 	}
 //
 // R0  y: next row    R1 bytes from row to row    R2-R8 next values of the rows of x
-// R10 panel: next 8 values    R11 k left    R12 bias    R13 bytes from row to row of x
+// R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
 // V0-V13  sums, two registers a row    V16-V22 values of the rows    V24-V27 values of the panel
-TEXT ·mul7x8NEON(SB), NOSPLIT, $0-56
+TEXT ·mul7x8NEON(SB), NOSPLIT, $0-64
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
 	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
-	MOVD bias+48(FP), R12
+	MOVD base+48(FP), R12
+	MOVD basestride+56(FP), R14
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
+	LSL  $2, R14, R14
 	ADD  R13, R2, R3
 	ADD  R13, R3, R4
 	ADD  R13, R4, R5
@@ -689,22 +739,35 @@ TEXT ·mul7x8NEON(SB), NOSPLIT, $0-56
 	ADD  R13, R7, R8
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
-	CBZ  R12, bias_read
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	CBZ  R12, no_base
 	VLD1 (R12), [V0.S4, V1.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V2.S4, V3.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V4.S4, V5.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V6.S4, V7.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V8.S4, V9.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V10.S4, V11.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V12.S4, V13.S4]
+	ADD  R14, R12, R12
 
-bias_read:
-	VORR V0.B16, V0.B16, V2.B16
-	VORR V1.B16, V1.B16, V3.B16
-	VORR V0.B16, V0.B16, V4.B16
-	VORR V1.B16, V1.B16, V5.B16
-	VORR V0.B16, V0.B16, V6.B16
-	VORR V1.B16, V1.B16, V7.B16
-	VORR V0.B16, V0.B16, V8.B16
-	VORR V1.B16, V1.B16, V9.B16
-	VORR V0.B16, V0.B16, V10.B16
-	VORR V1.B16, V1.B16, V11.B16
-	VORR V0.B16, V0.B16, V12.B16
-	VORR V1.B16, V1.B16, V13.B16
+no_base:
 	SUBS $4, R11, R11
 	BLT  less_than_4
 
@@ -825,11 +888,11 @@ summed:
 	VST1 [V12.S4, V13.S4], (R0)
 	RET
 
-// func mul8x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+// func mul8x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
 //
 // 	for r := range 8 {
 // 		for c := range 8 {
-// 			y[r*ystride+c] = bias[c] // 0 when bias is nil
+// 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
 // 				y[r*ystride+c] += x[r*xstride+i] * panel[i*8+c]
 // 			}
@@ -837,18 +900,20 @@ summed:
 // 	}
 //
 // R0  y: next row    R1 bytes from row to row    R2-R9 next values of the rows of x
-// R10 panel: next 8 values    R11 k left    R12 bias    R13 bytes from row to row of x
+// R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
 // V0-V15  sums, two registers a row    V16-V23 values of the rows    V24-V27 values of the panel
-TEXT ·mul8x8NEON(SB), NOSPLIT, $0-56
+TEXT ·mul8x8NEON(SB), NOSPLIT, $0-64
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
 	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
-	MOVD bias+48(FP), R12
+	MOVD base+48(FP), R12
+	MOVD basestride+56(FP), R14
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
+	LSL  $2, R14, R14
 	ADD  R13, R2, R3
 	ADD  R13, R3, R4
 	ADD  R13, R4, R5
@@ -858,24 +923,39 @@ TEXT ·mul8x8NEON(SB), NOSPLIT, $0-56
 	ADD  R13, R8, R9
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
-	CBZ  R12, bias_read
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	CBZ  R12, no_base
 	VLD1 (R12), [V0.S4, V1.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V2.S4, V3.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V4.S4, V5.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V6.S4, V7.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V8.S4, V9.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V10.S4, V11.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V12.S4, V13.S4]
+	ADD  R14, R12, R12
+	VLD1 (R12), [V14.S4, V15.S4]
+	ADD  R14, R12, R12
 
-bias_read:
-	VORR V0.B16, V0.B16, V2.B16
-	VORR V1.B16, V1.B16, V3.B16
-	VORR V0.B16, V0.B16, V4.B16
-	VORR V1.B16, V1.B16, V5.B16
-	VORR V0.B16, V0.B16, V6.B16
-	VORR V1.B16, V1.B16, V7.B16
-	VORR V0.B16, V0.B16, V8.B16
-	VORR V1.B16, V1.B16, V9.B16
-	VORR V0.B16, V0.B16, V10.B16
-	VORR V1.B16, V1.B16, V11.B16
-	VORR V0.B16, V0.B16, V12.B16
-	VORR V1.B16, V1.B16, V13.B16
-	VORR V0.B16, V0.B16, V14.B16
-	VORR V1.B16, V1.B16, V15.B16
+no_base:
 	SUBS $4, R11, R11
 	BLT  less_than_4
 

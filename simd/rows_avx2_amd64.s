@@ -17,61 +17,46 @@ DATA tailMask<>+48(SB)/8, $0x0000000000000000
 DATA tailMask<>+56(SB)/8, $0x0000000000000000
 GLOBL tailMask<>(SB), RODATA|NOPTR, $64
 
-DATA expMin<>+0(SB)/8, $0xc2aeac50c2aeac50 // -87.33655
-DATA expMin<>+8(SB)/8, $0xc2aeac50c2aeac50
-DATA expMin<>+16(SB)/8, $0xc2aeac50c2aeac50
-DATA expMin<>+24(SB)/8, $0xc2aeac50c2aeac50
-GLOBL expMin<>(SB), RODATA|NOPTR, $32
 DATA log2e<>+0(SB)/8, $0x3fb8aa3b3fb8aa3b // 1.442695
 DATA log2e<>+8(SB)/8, $0x3fb8aa3b3fb8aa3b
 DATA log2e<>+16(SB)/8, $0x3fb8aa3b3fb8aa3b
 DATA log2e<>+24(SB)/8, $0x3fb8aa3b3fb8aa3b
 GLOBL log2e<>(SB), RODATA|NOPTR, $32
+DATA exp2Min<>+0(SB)/8, $0xc2fe0000c2fe0000 // -127
+DATA exp2Min<>+8(SB)/8, $0xc2fe0000c2fe0000
+DATA exp2Min<>+16(SB)/8, $0xc2fe0000c2fe0000
+DATA exp2Min<>+24(SB)/8, $0xc2fe0000c2fe0000
+GLOBL exp2Min<>(SB), RODATA|NOPTR, $32
 DATA rounder<>+0(SB)/8, $0x4b40007f4b40007f // 1.2583039e+07
 DATA rounder<>+8(SB)/8, $0x4b40007f4b40007f
 DATA rounder<>+16(SB)/8, $0x4b40007f4b40007f
 DATA rounder<>+24(SB)/8, $0x4b40007f4b40007f
 GLOBL rounder<>(SB), RODATA|NOPTR, $32
-DATA ln2Hi<>+0(SB)/8, $0x3f3180003f318000 // 0.6933594
-DATA ln2Hi<>+8(SB)/8, $0x3f3180003f318000
-DATA ln2Hi<>+16(SB)/8, $0x3f3180003f318000
-DATA ln2Hi<>+24(SB)/8, $0x3f3180003f318000
-GLOBL ln2Hi<>(SB), RODATA|NOPTR, $32
-DATA ln2Lo<>+0(SB)/8, $0xb95e8083b95e8083 // -0.00021219444
-DATA ln2Lo<>+8(SB)/8, $0xb95e8083b95e8083
-DATA ln2Lo<>+16(SB)/8, $0xb95e8083b95e8083
-DATA ln2Lo<>+24(SB)/8, $0xb95e8083b95e8083
-GLOBL ln2Lo<>(SB), RODATA|NOPTR, $32
-DATA exp0<>+0(SB)/8, $0x3950696739506967 // 0.00019875691
-DATA exp0<>+8(SB)/8, $0x3950696739506967
-DATA exp0<>+16(SB)/8, $0x3950696739506967
-DATA exp0<>+24(SB)/8, $0x3950696739506967
-GLOBL exp0<>(SB), RODATA|NOPTR, $32
-DATA exp1<>+0(SB)/8, $0x3ab743ce3ab743ce // 0.0013981999
-DATA exp1<>+8(SB)/8, $0x3ab743ce3ab743ce
-DATA exp1<>+16(SB)/8, $0x3ab743ce3ab743ce
-DATA exp1<>+24(SB)/8, $0x3ab743ce3ab743ce
-GLOBL exp1<>(SB), RODATA|NOPTR, $32
-DATA exp2<>+0(SB)/8, $0x3c0889083c088908 // 0.008333452
-DATA exp2<>+8(SB)/8, $0x3c0889083c088908
-DATA exp2<>+16(SB)/8, $0x3c0889083c088908
-DATA exp2<>+24(SB)/8, $0x3c0889083c088908
-GLOBL exp2<>(SB), RODATA|NOPTR, $32
-DATA exp3<>+0(SB)/8, $0x3d2aa9c13d2aa9c1 // 0.041665796
-DATA exp3<>+8(SB)/8, $0x3d2aa9c13d2aa9c1
-DATA exp3<>+16(SB)/8, $0x3d2aa9c13d2aa9c1
-DATA exp3<>+24(SB)/8, $0x3d2aa9c13d2aa9c1
-GLOBL exp3<>(SB), RODATA|NOPTR, $32
-DATA exp4<>+0(SB)/8, $0x3e2aaaaa3e2aaaaa // 0.16666666
-DATA exp4<>+8(SB)/8, $0x3e2aaaaa3e2aaaaa
-DATA exp4<>+16(SB)/8, $0x3e2aaaaa3e2aaaaa
-DATA exp4<>+24(SB)/8, $0x3e2aaaaa3e2aaaaa
-GLOBL exp4<>(SB), RODATA|NOPTR, $32
-DATA exp5<>+0(SB)/8, $0x3f0000003f000000 // 0.5
-DATA exp5<>+8(SB)/8, $0x3f0000003f000000
-DATA exp5<>+16(SB)/8, $0x3f0000003f000000
-DATA exp5<>+24(SB)/8, $0x3f0000003f000000
-GLOBL exp5<>(SB), RODATA|NOPTR, $32
+DATA exp2_0<>+0(SB)/8, $0x3aaddd0a3aaddd0a // 0.0013264727
+DATA exp2_0<>+8(SB)/8, $0x3aaddd0a3aaddd0a
+DATA exp2_0<>+16(SB)/8, $0x3aaddd0a3aaddd0a
+DATA exp2_0<>+24(SB)/8, $0x3aaddd0a3aaddd0a
+GLOBL exp2_0<>(SB), RODATA|NOPTR, $32
+DATA exp2_1<>+0(SB)/8, $0x3c1e75443c1e7544 // 0.009671513
+DATA exp2_1<>+8(SB)/8, $0x3c1e75443c1e7544
+DATA exp2_1<>+16(SB)/8, $0x3c1e75443c1e7544
+DATA exp2_1<>+24(SB)/8, $0x3c1e75443c1e7544
+GLOBL exp2_1<>(SB), RODATA|NOPTR, $32
+DATA exp2_2<>+0(SB)/8, $0x3d635ba93d635ba9 // 0.055507336
+DATA exp2_2<>+8(SB)/8, $0x3d635ba93d635ba9
+DATA exp2_2<>+16(SB)/8, $0x3d635ba93d635ba9
+DATA exp2_2<>+24(SB)/8, $0x3d635ba93d635ba9
+GLOBL exp2_2<>(SB), RODATA|NOPTR, $32
+DATA exp2_3<>+0(SB)/8, $0x3e75fcde3e75fcde // 0.24022242
+DATA exp2_3<>+8(SB)/8, $0x3e75fcde3e75fcde
+DATA exp2_3<>+16(SB)/8, $0x3e75fcde3e75fcde
+DATA exp2_3<>+24(SB)/8, $0x3e75fcde3e75fcde
+GLOBL exp2_3<>(SB), RODATA|NOPTR, $32
+DATA exp2_4<>+0(SB)/8, $0x3f3172153f317215 // 0.693147
+DATA exp2_4<>+8(SB)/8, $0x3f3172153f317215
+DATA exp2_4<>+16(SB)/8, $0x3f3172153f317215
+DATA exp2_4<>+24(SB)/8, $0x3f3172153f317215
+GLOBL exp2_4<>(SB), RODATA|NOPTR, $32
 DATA one<>+0(SB)/8, $0x3f8000003f800000 // 1
 DATA one<>+8(SB)/8, $0x3f8000003f800000
 DATA one<>+16(SB)/8, $0x3f8000003f800000
@@ -93,11 +78,11 @@ DATA geluP<>+8(SB)/8, $0x3ecccccd3ecccccd
 DATA geluP<>+16(SB)/8, $0x3ecccccd3ecccccd
 DATA geluP<>+24(SB)/8, $0x3ecccccd3ecccccd
 GLOBL geluP<>(SB), RODATA|NOPTR, $32
-DATA minusHalf<>+0(SB)/8, $0xbf000000bf000000 // -0.5
-DATA minusHalf<>+8(SB)/8, $0xbf000000bf000000
-DATA minusHalf<>+16(SB)/8, $0xbf000000bf000000
-DATA minusHalf<>+24(SB)/8, $0xbf000000bf000000
-GLOBL minusHalf<>(SB), RODATA|NOPTR, $32
+DATA minusHalfLog2e<>+0(SB)/8, $0xbf38aa3bbf38aa3b // -0.7213475
+DATA minusHalfLog2e<>+8(SB)/8, $0xbf38aa3bbf38aa3b
+DATA minusHalfLog2e<>+16(SB)/8, $0xbf38aa3bbf38aa3b
+DATA minusHalfLog2e<>+24(SB)/8, $0xbf38aa3bbf38aa3b
+GLOBL minusHalfLog2e<>(SB), RODATA|NOPTR, $32
 DATA tail0<>+0(SB)/8, $0xbd23c338bd23c338 // -0.039981097
 DATA tail0<>+8(SB)/8, $0xbd23c338bd23c338
 DATA tail0<>+16(SB)/8, $0xbd23c338bd23c338
@@ -144,26 +129,19 @@ DATA tail8<>+16(SB)/8, $0xb75e195db75e195d
 DATA tail8<>+24(SB)/8, $0xb75e195db75e195d
 GLOBL tail8<>(SB), RODATA|NOPTR, $32
 
-#define EXP8(X, N, P, OK) \
-	VCMPPS $5, expMin<>(SB), X, OK; /* all ones unless X < expMin */ \
-	VMOVUPS rounder<>(SB), N; \
-	VMOVUPS log2e<>(SB), P; \
-	VFMADD231PS P, X, N; /* N = rounder + X*log2e: its last bits are n+127 */ \
+#define EXP8(X, N, P, MIN) \
+	VMAXPS X, MIN, X; \
+	VADDPS rounder<>(SB), X, N; /* its last bits are n+127 */ \
 	VSUBPS rounder<>(SB), N, P; /* P = n */ \
+	VSUBPS P, X, X; /* X = f */ \
 	VPSLLD $23, N, N; /* N = 2ⁿ */ \
-	VFNMADD231PS ln2Hi<>(SB), P, X; \
-	VFNMADD231PS ln2Lo<>(SB), P, X; /* X = r */ \
-	VMOVUPS exp0<>(SB), P; \
-	VFMADD213PS exp1<>(SB), X, P; /* P = P*r + exp1 */ \
-	VFMADD213PS exp2<>(SB), X, P; \
-	VFMADD213PS exp3<>(SB), X, P; \
-	VFMADD213PS exp4<>(SB), X, P; \
-	VFMADD213PS exp5<>(SB), X, P; \
-	VMULPS X, P, P; \
-	VFMADD213PS X, X, P; /* P = (P*r)*r + r */ \
-	VADDPS one<>(SB), P, P; \
-	VMULPS N, P, X; \
-	VANDPS OK, X, X;
+	VMOVUPS exp2_0<>(SB), P; \
+	VFMADD213PS exp2_1<>(SB), X, P; /* P = P*f + exp2_1 */ \
+	VFMADD213PS exp2_2<>(SB), X, P; \
+	VFMADD213PS exp2_3<>(SB), X, P; \
+	VFMADD213PS exp2_4<>(SB), X, P; \
+	VFMADD213PS one<>(SB), X, P; \
+	VMULPS N, P, X;
 
 #define GELU8 \
 	VANDPS absMask<>(SB), Y0, Y1; \
@@ -171,8 +149,8 @@ GLOBL tail8<>(SB), RODATA|NOPTR, $32
 	VMOVUPS geluP<>(SB), Y2; \
 	VFMADD213PS Y13, Y1, Y2; \
 	VDIVPS Y2, Y13, Y2; /* Y2 = u = 1/(1+0.4t) */ \
-	VMULPS minusHalf<>(SB), Y1, Y3; \
-	VMULPS Y1, Y3, Y3; /* Y3 = -t²/2 */ \
+	VMULPS minusHalfLog2e<>(SB), Y1, Y3; \
+	VMULPS Y1, Y3, Y3; /* Y3 = -t²/2 in base 2 */ \
 	VMOVUPS tail0<>(SB), Y4; \
 	VFMADD213PS tail1<>(SB), Y2, Y4; \
 	VFMADD213PS tail2<>(SB), Y2, Y4; \
@@ -183,7 +161,7 @@ GLOBL tail8<>(SB), RODATA|NOPTR, $32
 	VFMADD213PS tail7<>(SB), Y2, Y4; \
 	VFMADD213PS tail8<>(SB), Y2, Y4; \
 	VMULPS Y1, Y4, Y4; /* Y4 = t*Q(t)*exp(t²/2) */ \
-	EXP8(Y3, Y5, Y6, Y7); \
+	EXP8(Y3, Y5, Y6, Y12); \
 	VMAXPS Y0, Y15, Y0; /* max(x, 0) */ \
 	VFNMADD231PS Y3, Y4, Y0;
 
@@ -194,12 +172,13 @@ GLOBL tail8<>(SB), RODATA|NOPTR, $32
 // 	}
 //
 // SI  x: next values    CX values left
-// Y0-Y7  work of GELU8    Y8 tail mask    Y13 ones    Y14 14    Y15 zeros
+// Y0-Y6  work of GELU8    Y8 tail mask    Y12 exp2Min    Y13 ones    Y14 14    Y15 zeros
 TEXT ·geluAVX2(SB), NOSPLIT, $0-16
 	MOVQ x+0(FP), SI
 	MOVQ n+8(FP), CX
 	VMOVUPS one<>(SB), Y13
 	VMOVUPS geluMax<>(SB), Y14
+	VMOVUPS exp2Min<>(SB), Y12
 	VXORPS Y15, Y15, Y15
 	SUBQ $8, CX
 	JLT  less_than_8
@@ -229,9 +208,9 @@ done:
 
 // func softmaxAVX2(x *float32, n int, scale float32)
 //
-// 	top := max(scale*x[i] for all i)
+// 	top := max(x[i] for all i)
 // 	for i := range n {
-// 		x[i] = exp(scale*x[i] - top)
+// 		x[i] = exp2((x[i]-top) * scale*log2e)
 // 		sum += x[i]
 // 	}
 // 	for i := range n {
@@ -239,11 +218,13 @@ done:
 // 	}
 //
 // DI  x    DX n    SI next values    CX values left
-// Y8  tail mask, when there is a tail (BX != 0)    Y9 scale    Y10 top    Y11 sum, then 1/sum    Y0-Y5 work
+// Y8  tail mask, when there is a tail (BX != 0)    Y9 scale*log2e    Y10 top    Y11 sum, then 1/sum    Y12 exp2Min    Y0-Y5 work
 TEXT ·softmaxAVX2(SB), NOSPLIT, $0-20
 	MOVQ x+0(FP), DI
 	MOVQ n+8(FP), DX
 	VBROADCASTSS scale+16(FP), Y9
+	VMULPS log2e<>(SB), Y9, Y9
+	VMOVUPS exp2Min<>(SB), Y12
 	MOVQ DX, BX
 	ANDQ $7, BX
 	MOVQ BX, AX
@@ -261,8 +242,7 @@ TEXT ·softmaxAVX2(SB), NOSPLIT, $0-20
 	JLT  top_tail
 
 top_8:
-	VMULPS (SI), Y9, Y0
-	VMAXPS Y0, Y10, Y10
+	VMAXPS (SI), Y10, Y10
 	ADDQ $32, SI
 	SUBQ $8, CX
 	JGE  top_8
@@ -271,7 +251,6 @@ top_tail:
 	TESTQ BX, BX
 	JZ   top_lanes
 	VMASKMOVPS (SI), Y8, Y0
-	VMULPS Y0, Y9, Y0
 	VBLENDVPS Y8, Y0, Y5, Y0 // -Inf beyond the end
 	VMAXPS Y0, Y10, Y10
 
@@ -290,8 +269,9 @@ top_lanes:
 
 exp_8:
 	VMOVUPS (SI), Y0
-	VFMSUB213PS Y10, Y9, Y0 // Y0 = Y0*scale - top
-	EXP8(Y0, Y1, Y2, Y3)
+	VSUBPS Y10, Y0, Y0
+	VMULPS Y9, Y0, Y0
+	EXP8(Y0, Y1, Y2, Y12)
 	VMOVUPS Y0, (SI)
 	VADDPS Y0, Y11, Y11
 	ADDQ $32, SI
@@ -302,8 +282,9 @@ exp_tail:
 	TESTQ BX, BX
 	JZ   exp_lanes
 	VMASKMOVPS (SI), Y8, Y0
-	VFMSUB213PS Y10, Y9, Y0
-	EXP8(Y0, Y1, Y2, Y3)
+	VSUBPS Y10, Y0, Y0
+	VMULPS Y9, Y0, Y0
+	EXP8(Y0, Y1, Y2, Y12)
 	VMASKMOVPS Y0, Y8, (SI)
 	VANDPS Y8, Y0, Y0
 	VADDPS Y0, Y11, Y11

@@ -43,9 +43,8 @@ func avx2Row(r int, at, at3, stride string) string {
 
 func avx2Block(f *file, height int) {
 	sets := avx2Sets(height)
-	step := fmt.Sprintf("STEP%d", height)
 	for set := range sets {
-		f.macro(fmt.Sprintf("%s_%d(X, B)", step, set), avx2Step(height, set))
+		f.macro(fmt.Sprintf("STEP%d_%d(X, B)", height, set), avx2Step(height, set))
 	}
 	name := fmt.Sprintf("mul%dx16AVX2", height)
 	var third [2]string // registers that only blocks of more than three rows need
@@ -53,11 +52,11 @@ func avx2Block(f *file, height int) {
 		third = [2]string{", R10 of row 3", ", R11 row 3"}
 	}
 	f.function(fmt.Sprintf(`
-func %s(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32, ahead unsafe.Pointer, blocks int)
+func %s(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 
 	for r := range %d * blocks {
 		for c := range 16 {
-			y[r*ystride+c] = bias[c] // 0 when bias is nil
+			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 			for i := range k {
 				y[r*ystride+c] += x[r*xstride+i] * panel[i*16+c]
 			}
@@ -67,33 +66,43 @@ func %s(y *float32, ystride int, x *float32, xstride int, panel *float32, k int,
 SI  x: next value of row 0 of the block%s    R9 bytes from row to row
 R12 bytes from the end of row 0 to the beginning of the next block's
 DI  y: row 0 of the block%s    R8 bytes from row to row
-DX  panel: next 16 values    CX k left    AX bias    R13 blocks left
-BX  ahead: what will be read soon
+DX  panel: next 16 values    CX k left    R13 blocks left
+AX  base: next row    R14 bytes from row to row    BX ahead: what will be read soon
 Y0-Y%d  sums, two registers a row, sets of them: %d    Y12 Y13 values of the panel    Y14 Y15 one value of x`,
-		name, height, third[0], third[1], 2*height*sets-1, sets), name, 72)
+		name, height, third[0], third[1], 2*height*sets-1, sets), name, 80)
 	avx2BlockLoad(f, height, sets)
-	f.op("SUBQ $4, CX")
-	f.op("JLT  less_than_4")
-	f.WriteString("\nat_least_4:\n")
-	for i := range 4 {
-		f.op("%s_%d(%d, %d)", step, i%sets, 4*i, 64*i)
+	avx2BlockSum(f, height, sets)
+	avx2BlockStore(f, height, sets)
+}
+
+// avx2BlockSum goes through k, eight at a time: what is done once for them all costs the multiplier little then.
+func avx2BlockSum(f *file, height, sets int) {
+	const unroll = 8
+	pointers := func(k int) {
+		f.op("ADDQ $%d, SI", 4*k)
+		if height > 3 {
+			f.op("ADDQ $%d, R10", 4*k)
+		}
+		f.op("ADDQ $%d, DX", 64*k)
 	}
-	for line := range avx2Ahead(height) {
+	f.op("SUBQ $%d, CX", unroll)
+	f.op("JLT  less_than_%d", unroll)
+	f.code(fmt.Sprintf("\nat_least_%d:", unroll))
+	for i := range unroll {
+		f.op("STEP%d_%d(%d, %d)", height, i%sets, 4*i, 64*i)
+	}
+	lines := unroll / 4 * avx2Ahead(height)
+	for line := range lines {
 		f.op("PREFETCHT1 %d(BX)", 64*line)
 	}
-	f.op("ADDQ $%d, BX", 64*avx2Ahead(height))
-	f.op("ADDQ $16, SI")
-	if height > 3 {
-		f.op("ADDQ $16, R10")
-	}
-	f.code("ADDQ $256, DX\nSUBQ $4, CX\nJGE  at_least_4\n\nless_than_4:\nADDQ $4, CX\nJZ   summed\n\none_more:")
-	f.op("%s_0(0, 0)", step)
-	f.op("ADDQ $4, SI")
-	if height > 3 {
-		f.op("ADDQ $4, R10")
-	}
-	f.code("ADDQ $64, DX\nDECQ CX\nJNZ  one_more\n\nsummed:")
-	avx2BlockStore(f, height, sets)
+	f.op("ADDQ $%d, BX", 64*lines)
+	pointers(unroll)
+	f.op("SUBQ $%d, CX", unroll)
+	f.op("JGE  at_least_%d", unroll)
+	f.code(fmt.Sprintf("\nless_than_%d:\nADDQ $%d, CX\nJZ   summed\n\none_more:", unroll, unroll))
+	f.op("STEP%d_0(0, 0)", height)
+	pointers(1)
+	f.code("DECQ CX\nJNZ  one_more\n\nsummed:")
 }
 
 // avx2Step multiplies one k: two registers of the panel times one value of each row.
@@ -107,7 +116,7 @@ func avx2Step(height, set int) string {
 	return text
 }
 
-// avx2BlockLoad reads the arguments and sets the sums to the bias, further sets to zero.
+// avx2BlockLoad reads the arguments and sets the sums to the base, further sets to zero.
 func avx2BlockLoad(f *file, height, sets int) {
 	f.code(`
 MOVQ y+0(FP), DI
@@ -115,11 +124,13 @@ MOVQ ystride+8(FP), R8
 MOVQ x+16(FP), SI
 MOVQ xstride+24(FP), R9
 MOVQ k+40(FP), CX
-MOVQ bias+48(FP), AX
-MOVQ ahead+56(FP), BX
-MOVQ blocks+64(FP), R13
+MOVQ base+48(FP), AX
+MOVQ basestride+56(FP), R14
+MOVQ ahead+64(FP), BX
+MOVQ blocks+72(FP), R13
 SHLQ $2, R8
-SHLQ $2, R9`)
+SHLQ $2, R9
+SHLQ $2, R14`)
 	f.op("IMUL3Q $%d, R9, R12", height)
 	f.code("SHLQ $2, CX\nSUBQ CX, R12\n")
 	if height > 3 {
@@ -129,12 +140,13 @@ SHLQ $2, R9`)
 	for i := range 2 * height * sets {
 		f.op("VXORPS Y%d, Y%d, Y%d", i, i, i)
 	}
-	f.code("TESTQ AX, AX\nJZ   no_bias\nVMOVUPS (AX), Y0\nVMOVUPS 32(AX), Y1")
-	for r := 1; r < height; r++ {
-		f.op("VMOVAPS Y0, Y%d", 2*r)
-		f.op("VMOVAPS Y1, Y%d", 2*r+1)
+	f.code("TESTQ AX, AX\nJZ   no_base")
+	for r := range height {
+		f.op("VMOVUPS (AX), Y%d", 2*r)
+		f.op("VMOVUPS 32(AX), Y%d", 2*r+1)
+		f.op("ADDQ R14, AX")
 	}
-	f.WriteString("\nno_bias:\n")
+	f.WriteString("\nno_base:\n")
 }
 
 func avx2BlockStore(f *file, height, sets int) {

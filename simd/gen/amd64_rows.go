@@ -10,7 +10,7 @@ func avx2Rows() string {
 	f.tailMask()
 	f.vectors(expConstants)
 	f.vectors(geluConstants)
-	f.macro("EXP8(X, N, P, OK)", exp8)
+	f.macro("EXP8(X, N, P, MIN)", exp8)
 	f.macro("GELU8", gelu8)
 	avx2GELU(f)
 	avx2Softmax(f)
@@ -19,49 +19,40 @@ func avx2Rows() string {
 }
 
 var expConstants = []constant{
-	float("expMin", -87.33655),
 	float("log2e", 1.44269504088896341),
+	float("exp2Min", -127),
 	float("rounder", 0x1.8p23+127),
-	float("ln2Hi", 0.693359375),
-	float("ln2Lo", -2.12194440e-4),
-	float("exp0", 1.9875691500e-4),
-	float("exp1", 1.3981999507e-3),
-	float("exp2", 8.3334519073e-3),
-	float("exp3", 4.1665795894e-2),
-	float("exp4", 1.6666665459e-1),
-	float("exp5", 5.0000001201e-1),
+	float("exp2_0", 1.3264727252e-3),
+	float("exp2_1", 9.6715127858e-3),
+	float("exp2_2", 5.5507337445e-2),
+	float("exp2_3", 2.4022242083e-1),
+	float("exp2_4", 6.9314697760e-1),
 	float("one", 1),
 }
 
-// exp8 sets X to exp(X) for X <= 0 or NaN, spoiling N, P and OK. Adding the rounder leaves n+127, the exponent of 2ⁿ, in
-// the lowest bits, where a shift puts it in its place.
+// exp8 sets X to 2 to the power X for X <= 0 or NaN, spoiling N and P; MIN holds exp2Min,
+// for which 2ⁿ comes out as 0. Adding the rounder leaves n+127, the exponent of
+// 2ⁿ, in the lowest bits, where a shift puts it in its place. VMAXPS gives the first one named here when one is NaN.
 const exp8 = `
-VCMPPS $5, expMin<>(SB), X, OK // all ones unless X < expMin
-VMOVUPS rounder<>(SB), N
-VMOVUPS log2e<>(SB), P
-VFMADD231PS P, X, N // N = rounder + X*log2e: its last bits are n+127
+VMAXPS X, MIN, X
+VADDPS rounder<>(SB), X, N // its last bits are n+127
 VSUBPS rounder<>(SB), N, P // P = n
+VSUBPS P, X, X // X = f
 VPSLLD $23, N, N // N = 2ⁿ
-VFNMADD231PS ln2Hi<>(SB), P, X
-VFNMADD231PS ln2Lo<>(SB), P, X // X = r
-VMOVUPS exp0<>(SB), P
-VFMADD213PS exp1<>(SB), X, P // P = P*r + exp1
-VFMADD213PS exp2<>(SB), X, P
-VFMADD213PS exp3<>(SB), X, P
-VFMADD213PS exp4<>(SB), X, P
-VFMADD213PS exp5<>(SB), X, P
-VMULPS X, P, P
-VFMADD213PS X, X, P // P = (P*r)*r + r
-VADDPS one<>(SB), P, P
+VMOVUPS exp2_0<>(SB), P
+VFMADD213PS exp2_1<>(SB), X, P // P = P*f + exp2_1
+VFMADD213PS exp2_2<>(SB), X, P
+VFMADD213PS exp2_3<>(SB), X, P
+VFMADD213PS exp2_4<>(SB), X, P
+VFMADD213PS one<>(SB), X, P
 VMULPS N, P, X
-VANDPS OK, X, X
 `
 
 var geluConstants = []constant{
 	{"absMask", math.MaxInt32, "all but the sign"},
 	float("geluMax", 14),
 	float("geluP", 0.4),
-	float("minusHalf", -0.5),
+	float("minusHalfLog2e", -0.5*1.44269504088896341),
 	float("tail0", -0.0399810974369),
 	float("tail1", 0.202332934316),
 	float("tail2", -0.377027729041),
@@ -80,8 +71,8 @@ VMINPS Y1, Y14, Y1 // Y1 = t = min(|x|, 14)
 VMOVUPS geluP<>(SB), Y2
 VFMADD213PS Y13, Y1, Y2
 VDIVPS Y2, Y13, Y2 // Y2 = u = 1/(1+0.4t)
-VMULPS minusHalf<>(SB), Y1, Y3
-VMULPS Y1, Y3, Y3 // Y3 = -t²/2
+VMULPS minusHalfLog2e<>(SB), Y1, Y3
+VMULPS Y1, Y3, Y3 // Y3 = -t²/2 in base 2
 VMOVUPS tail0<>(SB), Y4
 VFMADD213PS tail1<>(SB), Y2, Y4
 VFMADD213PS tail2<>(SB), Y2, Y4
@@ -92,7 +83,7 @@ VFMADD213PS tail6<>(SB), Y2, Y4
 VFMADD213PS tail7<>(SB), Y2, Y4
 VFMADD213PS tail8<>(SB), Y2, Y4
 VMULPS Y1, Y4, Y4 // Y4 = t*Q(t)*exp(t²/2)
-EXP8(Y3, Y5, Y6, Y7)
+EXP8(Y3, Y5, Y6, Y12)
 VMAXPS Y0, Y15, Y0 // max(x, 0)
 VFNMADD231PS Y3, Y4, Y0
 `
@@ -106,12 +97,13 @@ func geluAVX2(x *float32, n int)
 	}
 
 SI  x: next values    CX values left
-Y0-Y7  work of GELU8    Y8 tail mask    Y13 ones    Y14 14    Y15 zeros`, "geluAVX2", 16)
+Y0-Y6  work of GELU8    Y8 tail mask    Y12 exp2Min    Y13 ones    Y14 14    Y15 zeros`, "geluAVX2", 16)
 	f.code(`
 MOVQ x+0(FP), SI
 MOVQ n+8(FP), CX
 VMOVUPS one<>(SB), Y13
 VMOVUPS geluMax<>(SB), Y14
+VMOVUPS exp2Min<>(SB), Y12
 VXORPS Y15, Y15, Y15
 SUBQ $8, CX
 JLT  less_than_8
@@ -144,9 +136,9 @@ func avx2Softmax(f *file) {
 	f.function(`
 func softmaxAVX2(x *float32, n int, scale float32)
 
-	top := max(scale*x[i] for all i)
+	top := max(x[i] for all i)
 	for i := range n {
-		x[i] = exp(scale*x[i] - top)
+		x[i] = exp2((x[i]-top) * scale*log2e)
 		sum += x[i]
 	}
 	for i := range n {
@@ -154,11 +146,13 @@ func softmaxAVX2(x *float32, n int, scale float32)
 	}
 
 DI  x    DX n    SI next values    CX values left
-Y8  tail mask, when there is a tail (BX != 0)    Y9 scale    Y10 top    Y11 sum, then 1/sum    Y0-Y5 work`, "softmaxAVX2", 20)
+Y8  tail mask, when there is a tail (BX != 0)    Y9 scale*log2e    Y10 top    Y11 sum, then 1/sum    Y12 exp2Min    Y0-Y5 work`, "softmaxAVX2", 20)
 	f.code(`
 MOVQ x+0(FP), DI
 MOVQ n+8(FP), DX
 VBROADCASTSS scale+16(FP), Y9
+VMULPS log2e<>(SB), Y9, Y9
+VMOVUPS exp2Min<>(SB), Y12
 MOVQ DX, BX
 ANDQ $7, BX
 MOVQ BX, AX`)
@@ -168,7 +162,7 @@ MOVQ BX, AX`)
 	avx2SoftmaxDivide(f)
 }
 
-// avx2SoftmaxTop puts the greatest of scale*x in all lanes of Y10.
+// avx2SoftmaxTop puts the greatest x in all lanes of Y10.
 func avx2SoftmaxTop(f *file) {
 	f.code(`
 MOVL $0xff800000, AX // -Inf
@@ -181,8 +175,7 @@ SUBQ $8, CX
 JLT  top_tail
 
 top_8:
-VMULPS (SI), Y9, Y0
-VMAXPS Y0, Y10, Y10
+VMAXPS (SI), Y10, Y10
 ADDQ $32, SI
 SUBQ $8, CX
 JGE  top_8
@@ -191,7 +184,6 @@ top_tail:
 TESTQ BX, BX
 JZ   top_lanes
 VMASKMOVPS (SI), Y8, Y0
-VMULPS Y0, Y9, Y0
 VBLENDVPS Y8, Y0, Y5, Y0 // -Inf beyond the end
 VMAXPS Y0, Y10, Y10
 
@@ -204,7 +196,7 @@ VPERMILPS $0xb1, Y10, Y0
 VMAXPS Y0, Y10, Y10 // top in all lanes`)
 }
 
-// avx2SoftmaxExp replaces x by exp(scale*x - top) and puts 1/sum in all lanes of Y11.
+// avx2SoftmaxExp replaces x by exp2((x-top)*scale*log2e) and puts 1/sum in all lanes of Y11.
 func avx2SoftmaxExp(f *file) {
 	f.code(`
 VXORPS Y11, Y11, Y11
@@ -215,8 +207,9 @@ JLT  exp_tail
 
 exp_8:
 VMOVUPS (SI), Y0
-VFMSUB213PS Y10, Y9, Y0 // Y0 = Y0*scale - top
-EXP8(Y0, Y1, Y2, Y3)
+VSUBPS Y10, Y0, Y0
+VMULPS Y9, Y0, Y0
+EXP8(Y0, Y1, Y2, Y12)
 VMOVUPS Y0, (SI)
 VADDPS Y0, Y11, Y11
 ADDQ $32, SI
@@ -227,8 +220,9 @@ exp_tail:
 TESTQ BX, BX
 JZ   exp_lanes
 VMASKMOVPS (SI), Y8, Y0
-VFMSUB213PS Y10, Y9, Y0
-EXP8(Y0, Y1, Y2, Y3)
+VSUBPS Y10, Y0, Y0
+VMULPS Y9, Y0, Y0
+EXP8(Y0, Y1, Y2, Y12)
 VMASKMOVPS Y0, Y8, (SI)
 VANDPS Y8, Y0, Y0
 VADDPS Y0, Y11, Y11

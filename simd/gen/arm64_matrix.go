@@ -15,11 +15,11 @@ func neonMatrix() string {
 func neonBlock(f *file, height int) {
 	name := fmt.Sprintf("mul%dx8NEON", height)
 	f.function(fmt.Sprintf(`
-func %s(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, bias *float32)
+func %s(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
 
 	for r := range %d {
 		for c := range 8 {
-			y[r*ystride+c] = bias[c] // 0 when bias is nil
+			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 			for i := range k {
 				y[r*ystride+c] += x[r*xstride+i] * panel[i*8+c]
 			}
@@ -27,9 +27,9 @@ func %s(y *float32, ystride int, x *float32, xstride int, panel *float32, k int,
 	}
 
 R0  y: next row    R1 bytes from row to row    R2-R%d next values of the rows of x
-R10 panel: next 8 values    R11 k left    R12 bias    R13 bytes from row to row of x
+R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
 V0-V%d  sums, two registers a row    V16-V%d values of the rows    V24-V27 values of the panel`,
-		name, height, 1+height, 2*height-1, 15+height), name, 56)
+		name, height, 1+height, 2*height-1, 15+height), name, 64)
 	neonBlockLoad(f, height)
 	f.code("SUBS $4, R11, R11\nBLT  less_than_4\n\nat_least_4:")
 	for r := range height {
@@ -74,15 +74,21 @@ MOVD x+16(FP), R2
 MOVD xstride+24(FP), R13
 MOVD panel+32(FP), R10
 MOVD k+40(FP), R11
-MOVD bias+48(FP), R12
+MOVD base+48(FP), R12
+MOVD basestride+56(FP), R14
 LSL  $2, R1, R1
-LSL  $2, R13, R13`)
+LSL  $2, R13, R13
+LSL  $2, R14, R14`)
 	for r := 1; r < height; r++ {
 		f.op("ADD  R13, R%d, R%d", 1+r, 2+r)
 	}
-	f.code("VEOR V0.B16, V0.B16, V0.B16\nVEOR V1.B16, V1.B16, V1.B16\nCBZ  R12, bias_read\nVLD1 (R12), [V0.S4, V1.S4]\n\nbias_read:")
-	for r := 1; r < height; r++ {
-		f.op("VORR V0.B16, V0.B16, V%d.B16", 2*r)
-		f.op("VORR V1.B16, V1.B16, V%d.B16", 2*r+1)
+	for i := range 2 * height {
+		f.op("VEOR V%d.B16, V%d.B16, V%d.B16", i, i, i)
 	}
+	f.code("CBZ  R12, no_base")
+	for r := range height {
+		f.op("VLD1 (R12), [V%d.S4, V%d.S4]", 2*r, 2*r+1)
+		f.op("ADD  R14, R12, R12")
+	}
+	f.WriteString("\nno_base:\n")
 }
