@@ -49,7 +49,7 @@ func embedIDs(t testing.TB, m *Model, text string) []float32 {
 	t.Helper()
 	s := m.scratches.Get().(*scratch)
 	defer m.scratches.Put(s)
-	if err := m.params.forward(context.Background(), m.config, m.Tokens(text), s); err != nil {
+	if err := m.params.forward(context.Background(), m.config, m.Tokens(text), s, 1); err != nil {
 		t.Fatal(err)
 	}
 	vec := make([]float32, m.Dims())
@@ -133,9 +133,9 @@ func TestActivations(t *testing.T) {
 // runLayers runs the model's first layers and returns what they leave.
 func runLayers(t *testing.T, m *Model, layers int, ids []int) *scratch {
 	t.Helper()
-	p, s := *m.params, new(scratch)
+	p, s := *m.params, newScratch()
 	p.layers = p.layers[:layers]
-	if err := p.forward(context.Background(), m.config, ids, s); err != nil {
+	if err := p.forward(context.Background(), m.config, ids, s, 1); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"gorgonia.org/tensor"
 
@@ -20,15 +22,16 @@ type Checkpoint struct {
 	Params     map[string]*tensor.Dense // float32, named and shaped as Config.Shapes says
 }
 
-// Model embeds texts. It is immutable and safe for concurrent use; each call
-// computes on its own goroutine alone.
+// Model embeds texts. It is immutable and safe for concurrent use. A long text
+// is computed by as many goroutines as there are processors for each call.
 type Model struct {
 	name      string
 	config    Config
 	profile   Profile
 	tokenizer *tokenizer
 	params    *parameters
-	scratches sync.Pool // of *scratch
+	scratches sync.Pool    // of *scratch
+	calls     atomic.Int32 // in progress
 }
 
 // New makes a model of a checkpoint that embeds under the given profile. It
@@ -55,7 +58,7 @@ func New(c Checkpoint, p Profile) (*Model, error) {
 	}
 	return &Model{
 		name: c.Name, config: c.Config, profile: p, tokenizer: t, params: params,
-		scratches: sync.Pool{New: func() any { return new(scratch) }},
+		scratches: sync.Pool{New: func() any { return newScratch() }},
 	}, nil
 }
 
@@ -81,9 +84,12 @@ func (m *Model) EmbedDocument(ctx context.Context, text string) ([]float32, erro
 
 func (m *Model) embed(ctx context.Context, text string) ([]float32, error) {
 	_, ids := m.tokenizer.fit(text, m.profile.MaxTokens)
+	ids = m.cut(ids)
+	calls := m.calls.Add(1)
+	defer m.calls.Add(-1)
 	s := m.scratches.Get().(*scratch)
 	defer m.scratches.Put(s)
-	if err := m.params.forward(ctx, m.config, m.cut(ids), s); err != nil {
+	if err := m.params.forward(ctx, m.config, ids, s, members(len(ids), runtime.GOMAXPROCS(0), int(calls))); err != nil {
 		return nil, err
 	}
 	vec := make([]float32, m.config.Hidden) // [H]
@@ -92,6 +98,14 @@ func (m *Model) embed(ctx context.Context, text string) ([]float32, error) {
 		return nil, errors.New("the model gives this text no finite vector: its weights may be damaged; fetch the model again")
 	}
 	return vec, nil
+}
+
+// members is how many goroutines compute a text of T tokens while so many calls
+// are in progress: each call its share of the processors, but none so many that
+// waking one costs more than it does.
+func members(T, processors, calls int) int {
+	const least = 16 // rows for each
+	return max(1, min(processors/calls, T/least))
 }
 
 // Fit returns the beginning of the text that the plugin would embed if it put

@@ -187,9 +187,9 @@ func TestEmbedConcurrently(t *testing.T) {
 // The forward pass allocates nothing once its scratch has met the length.
 func TestForwardDoesNotAllocate(t *testing.T) {
 	m := fixtures[0].load(t)
-	ids, s := m.Tokens(strings.Repeat("some words, ", 20)), new(scratch)
+	ids, s := m.Tokens(strings.Repeat("some words, ", 20)), newScratch()
 	run := func() {
-		if err := m.params.forward(context.Background(), m.config, ids, s); err != nil {
+		if err := m.params.forward(context.Background(), m.config, ids, s, 1); err != nil {
 			t.Fatal(err)
 		}
 	}

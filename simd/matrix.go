@@ -110,7 +110,7 @@ func (m *Matrix) checkPart(function string, first, count, of int) {
 // Mul computes y = x·B, plus bias when it is not nil: y[r*ystride+j] = Σ x[r*xstride+i]*B[i,j] + bias[j] for r < rows,
 // i < K, j < N. Only those values of y are written. y must not overlap x or bias. It panics when a slice is too short.
 //
-// The order in which a sum is taken, and so its last bits, may depend on rows.
+// Each sum is taken in the order of i, so that a row's result is the same to the bit whatever other rows there are.
 func (m *Matrix) Mul(y []float32, ystride int, x []float32, xstride, rows int, bias []float32) {
 	if bias != nil && len(bias) < m.n {
 		panic(fmt.Sprintf("simd: Mul with %d biases for %d columns", len(bias), m.n))

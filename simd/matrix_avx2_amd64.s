@@ -6,33 +6,12 @@
 
 // Blocks of the matrix product for AVX2 and FMA: 1 to 6 rows of x times a panel of 16 columns.
 
-#define STEP1_0(X, B) \
+#define STEP1(X, B) \
 	VMOVUPS B(DX), Y12; \
 	VMOVUPS B+32(DX), Y13; \
 	VBROADCASTSS X(SI), Y14; \
 	VFMADD231PS Y12, Y14, Y0; \
 	VFMADD231PS Y13, Y14, Y1;
-
-#define STEP1_1(X, B) \
-	VMOVUPS B(DX), Y12; \
-	VMOVUPS B+32(DX), Y13; \
-	VBROADCASTSS X(SI), Y14; \
-	VFMADD231PS Y12, Y14, Y2; \
-	VFMADD231PS Y13, Y14, Y3;
-
-#define STEP1_2(X, B) \
-	VMOVUPS B(DX), Y12; \
-	VMOVUPS B+32(DX), Y13; \
-	VBROADCASTSS X(SI), Y14; \
-	VFMADD231PS Y12, Y14, Y4; \
-	VFMADD231PS Y13, Y14, Y5;
-
-#define STEP1_3(X, B) \
-	VMOVUPS B(DX), Y12; \
-	VMOVUPS B+32(DX), Y13; \
-	VBROADCASTSS X(SI), Y14; \
-	VFMADD231PS Y12, Y14, Y6; \
-	VFMADD231PS Y13, Y14, Y7;
 
 // func mul1x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
@@ -50,7 +29,7 @@
 // DI  y: row 0 of the block    R8 bytes from row to row
 // DX  panel: next 16 values    CX k left    R13 blocks left
 // AX  base: next row    R14 bytes from row to row    BX ahead: what will be read soon
-// Y0-Y7  sums, two registers a row, sets of them: 4    Y12 Y13 values of the panel    Y14 Y15 one value of x
+// Y0-Y1  sums, two registers a row    Y12 Y13 values of the panel    Y14 Y15 one value of x
 TEXT ·mul1x16AVX2(SB), NOSPLIT, $0-80
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
@@ -72,12 +51,6 @@ next_block:
 	MOVQ k+40(FP), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
 	TESTQ AX, AX
 	JZ   no_base
 	VMOVUPS (AX), Y0
@@ -88,14 +61,14 @@ no_base:
 	SUBQ $8, CX
 	JLT  less_than_8
 at_least_8:
-	STEP1_0(0, 0)
-	STEP1_1(4, 64)
-	STEP1_2(8, 128)
-	STEP1_3(12, 192)
-	STEP1_0(16, 256)
-	STEP1_1(20, 320)
-	STEP1_2(24, 384)
-	STEP1_3(28, 448)
+	STEP1(0, 0)
+	STEP1(4, 64)
+	STEP1(8, 128)
+	STEP1(12, 192)
+	STEP1(16, 256)
+	STEP1(20, 320)
+	STEP1(24, 384)
+	STEP1(28, 448)
 	PREFETCHT1 0(BX)
 	PREFETCHT1 64(BX)
 	PREFETCHT1 128(BX)
@@ -110,19 +83,13 @@ less_than_8:
 	JZ   summed
 
 one_more:
-	STEP1_0(0, 0)
+	STEP1(0, 0)
 	ADDQ $4, SI
 	ADDQ $64, DX
 	DECQ CX
 	JNZ  one_more
 
 summed:
-	VADDPS Y4, Y0, Y0
-	VADDPS Y5, Y1, Y1
-	VADDPS Y6, Y2, Y2
-	VADDPS Y7, Y3, Y3
-	VADDPS Y2, Y0, Y0
-	VADDPS Y3, Y1, Y1
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	ADDQ R12, SI
@@ -132,7 +99,7 @@ summed:
 	VZEROUPPER
 	RET
 
-#define STEP2_0(X, B) \
+#define STEP2(X, B) \
 	VMOVUPS B(DX), Y12; \
 	VMOVUPS B+32(DX), Y13; \
 	VBROADCASTSS X(SI), Y14; \
@@ -141,16 +108,6 @@ summed:
 	VBROADCASTSS X(SI)(R9*1), Y15; \
 	VFMADD231PS Y12, Y15, Y2; \
 	VFMADD231PS Y13, Y15, Y3;
-
-#define STEP2_1(X, B) \
-	VMOVUPS B(DX), Y12; \
-	VMOVUPS B+32(DX), Y13; \
-	VBROADCASTSS X(SI), Y14; \
-	VFMADD231PS Y12, Y14, Y4; \
-	VFMADD231PS Y13, Y14, Y5; \
-	VBROADCASTSS X(SI)(R9*1), Y15; \
-	VFMADD231PS Y12, Y15, Y6; \
-	VFMADD231PS Y13, Y15, Y7;
 
 // func mul2x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
@@ -168,7 +125,7 @@ summed:
 // DI  y: row 0 of the block    R8 bytes from row to row
 // DX  panel: next 16 values    CX k left    R13 blocks left
 // AX  base: next row    R14 bytes from row to row    BX ahead: what will be read soon
-// Y0-Y7  sums, two registers a row, sets of them: 2    Y12 Y13 values of the panel    Y14 Y15 one value of x
+// Y0-Y3  sums, two registers a row    Y12 Y13 values of the panel    Y14 Y15 one value of x
 TEXT ·mul2x16AVX2(SB), NOSPLIT, $0-80
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
@@ -192,10 +149,6 @@ next_block:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
 	TESTQ AX, AX
 	JZ   no_base
 	VMOVUPS (AX), Y0
@@ -209,14 +162,14 @@ no_base:
 	SUBQ $8, CX
 	JLT  less_than_8
 at_least_8:
-	STEP2_0(0, 0)
-	STEP2_1(4, 64)
-	STEP2_0(8, 128)
-	STEP2_1(12, 192)
-	STEP2_0(16, 256)
-	STEP2_1(20, 320)
-	STEP2_0(24, 384)
-	STEP2_1(28, 448)
+	STEP2(0, 0)
+	STEP2(4, 64)
+	STEP2(8, 128)
+	STEP2(12, 192)
+	STEP2(16, 256)
+	STEP2(20, 320)
+	STEP2(24, 384)
+	STEP2(28, 448)
 	PREFETCHT1 0(BX)
 	PREFETCHT1 64(BX)
 	PREFETCHT1 128(BX)
@@ -231,17 +184,13 @@ less_than_8:
 	JZ   summed
 
 one_more:
-	STEP2_0(0, 0)
+	STEP2(0, 0)
 	ADDQ $4, SI
 	ADDQ $64, DX
 	DECQ CX
 	JNZ  one_more
 
 summed:
-	VADDPS Y4, Y0, Y0
-	VADDPS Y5, Y1, Y1
-	VADDPS Y6, Y2, Y2
-	VADDPS Y7, Y3, Y3
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, (DI)(R8*1)
@@ -254,7 +203,7 @@ summed:
 	VZEROUPPER
 	RET
 
-#define STEP3_0(X, B) \
+#define STEP3(X, B) \
 	VMOVUPS B(DX), Y12; \
 	VMOVUPS B+32(DX), Y13; \
 	VBROADCASTSS X(SI), Y14; \
@@ -266,19 +215,6 @@ summed:
 	VBROADCASTSS X(SI)(R9*2), Y14; \
 	VFMADD231PS Y12, Y14, Y4; \
 	VFMADD231PS Y13, Y14, Y5;
-
-#define STEP3_1(X, B) \
-	VMOVUPS B(DX), Y12; \
-	VMOVUPS B+32(DX), Y13; \
-	VBROADCASTSS X(SI), Y14; \
-	VFMADD231PS Y12, Y14, Y6; \
-	VFMADD231PS Y13, Y14, Y7; \
-	VBROADCASTSS X(SI)(R9*1), Y15; \
-	VFMADD231PS Y12, Y15, Y8; \
-	VFMADD231PS Y13, Y15, Y9; \
-	VBROADCASTSS X(SI)(R9*2), Y14; \
-	VFMADD231PS Y12, Y14, Y10; \
-	VFMADD231PS Y13, Y14, Y11;
 
 // func mul3x16AVX2(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
@@ -296,7 +232,7 @@ summed:
 // DI  y: row 0 of the block    R8 bytes from row to row
 // DX  panel: next 16 values    CX k left    R13 blocks left
 // AX  base: next row    R14 bytes from row to row    BX ahead: what will be read soon
-// Y0-Y11  sums, two registers a row, sets of them: 2    Y12 Y13 values of the panel    Y14 Y15 one value of x
+// Y0-Y5  sums, two registers a row    Y12 Y13 values of the panel    Y14 Y15 one value of x
 TEXT ·mul3x16AVX2(SB), NOSPLIT, $0-80
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
@@ -322,12 +258,6 @@ next_block:
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
 	TESTQ AX, AX
 	JZ   no_base
 	VMOVUPS (AX), Y0
@@ -344,14 +274,14 @@ no_base:
 	SUBQ $8, CX
 	JLT  less_than_8
 at_least_8:
-	STEP3_0(0, 0)
-	STEP3_1(4, 64)
-	STEP3_0(8, 128)
-	STEP3_1(12, 192)
-	STEP3_0(16, 256)
-	STEP3_1(20, 320)
-	STEP3_0(24, 384)
-	STEP3_1(28, 448)
+	STEP3(0, 0)
+	STEP3(4, 64)
+	STEP3(8, 128)
+	STEP3(12, 192)
+	STEP3(16, 256)
+	STEP3(20, 320)
+	STEP3(24, 384)
+	STEP3(28, 448)
 	PREFETCHT1 0(BX)
 	PREFETCHT1 64(BX)
 	PREFETCHT1 128(BX)
@@ -366,19 +296,13 @@ less_than_8:
 	JZ   summed
 
 one_more:
-	STEP3_0(0, 0)
+	STEP3(0, 0)
 	ADDQ $4, SI
 	ADDQ $64, DX
 	DECQ CX
 	JNZ  one_more
 
 summed:
-	VADDPS Y6, Y0, Y0
-	VADDPS Y7, Y1, Y1
-	VADDPS Y8, Y2, Y2
-	VADDPS Y9, Y3, Y3
-	VADDPS Y10, Y4, Y4
-	VADDPS Y11, Y5, Y5
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, (DI)(R8*1)
@@ -394,7 +318,7 @@ summed:
 	VZEROUPPER
 	RET
 
-#define STEP4_0(X, B) \
+#define STEP4(X, B) \
 	VMOVUPS B(DX), Y12; \
 	VMOVUPS B+32(DX), Y13; \
 	VBROADCASTSS X(SI), Y14; \
@@ -426,7 +350,7 @@ summed:
 // DI  y: row 0 of the block, R11 row 3    R8 bytes from row to row
 // DX  panel: next 16 values    CX k left    R13 blocks left
 // AX  base: next row    R14 bytes from row to row    BX ahead: what will be read soon
-// Y0-Y7  sums, two registers a row, sets of them: 1    Y12 Y13 values of the panel    Y14 Y15 one value of x
+// Y0-Y7  sums, two registers a row    Y12 Y13 values of the panel    Y14 Y15 one value of x
 TEXT ·mul4x16AVX2(SB), NOSPLIT, $0-80
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
@@ -477,14 +401,14 @@ no_base:
 	SUBQ $8, CX
 	JLT  less_than_8
 at_least_8:
-	STEP4_0(0, 0)
-	STEP4_0(4, 64)
-	STEP4_0(8, 128)
-	STEP4_0(12, 192)
-	STEP4_0(16, 256)
-	STEP4_0(20, 320)
-	STEP4_0(24, 384)
-	STEP4_0(28, 448)
+	STEP4(0, 0)
+	STEP4(4, 64)
+	STEP4(8, 128)
+	STEP4(12, 192)
+	STEP4(16, 256)
+	STEP4(20, 320)
+	STEP4(24, 384)
+	STEP4(28, 448)
 	PREFETCHT1 0(BX)
 	PREFETCHT1 64(BX)
 	PREFETCHT1 128(BX)
@@ -500,7 +424,7 @@ less_than_8:
 	JZ   summed
 
 one_more:
-	STEP4_0(0, 0)
+	STEP4(0, 0)
 	ADDQ $4, SI
 	ADDQ $4, R10
 	ADDQ $64, DX
@@ -529,7 +453,7 @@ summed:
 	VZEROUPPER
 	RET
 
-#define STEP5_0(X, B) \
+#define STEP5(X, B) \
 	VMOVUPS B(DX), Y12; \
 	VMOVUPS B+32(DX), Y13; \
 	VBROADCASTSS X(SI), Y14; \
@@ -564,7 +488,7 @@ summed:
 // DI  y: row 0 of the block, R11 row 3    R8 bytes from row to row
 // DX  panel: next 16 values    CX k left    R13 blocks left
 // AX  base: next row    R14 bytes from row to row    BX ahead: what will be read soon
-// Y0-Y9  sums, two registers a row, sets of them: 1    Y12 Y13 values of the panel    Y14 Y15 one value of x
+// Y0-Y9  sums, two registers a row    Y12 Y13 values of the panel    Y14 Y15 one value of x
 TEXT ·mul5x16AVX2(SB), NOSPLIT, $0-80
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
@@ -620,14 +544,14 @@ no_base:
 	SUBQ $8, CX
 	JLT  less_than_8
 at_least_8:
-	STEP5_0(0, 0)
-	STEP5_0(4, 64)
-	STEP5_0(8, 128)
-	STEP5_0(12, 192)
-	STEP5_0(16, 256)
-	STEP5_0(20, 320)
-	STEP5_0(24, 384)
-	STEP5_0(28, 448)
+	STEP5(0, 0)
+	STEP5(4, 64)
+	STEP5(8, 128)
+	STEP5(12, 192)
+	STEP5(16, 256)
+	STEP5(20, 320)
+	STEP5(24, 384)
+	STEP5(28, 448)
 	PREFETCHT1 0(BX)
 	PREFETCHT1 64(BX)
 	ADDQ $128, BX
@@ -641,7 +565,7 @@ less_than_8:
 	JZ   summed
 
 one_more:
-	STEP5_0(0, 0)
+	STEP5(0, 0)
 	ADDQ $4, SI
 	ADDQ $4, R10
 	ADDQ $64, DX
@@ -673,7 +597,7 @@ summed:
 	VZEROUPPER
 	RET
 
-#define STEP6_0(X, B) \
+#define STEP6(X, B) \
 	VMOVUPS B(DX), Y12; \
 	VMOVUPS B+32(DX), Y13; \
 	VBROADCASTSS X(SI), Y14; \
@@ -711,7 +635,7 @@ summed:
 // DI  y: row 0 of the block, R11 row 3    R8 bytes from row to row
 // DX  panel: next 16 values    CX k left    R13 blocks left
 // AX  base: next row    R14 bytes from row to row    BX ahead: what will be read soon
-// Y0-Y11  sums, two registers a row, sets of them: 1    Y12 Y13 values of the panel    Y14 Y15 one value of x
+// Y0-Y11  sums, two registers a row    Y12 Y13 values of the panel    Y14 Y15 one value of x
 TEXT ·mul6x16AVX2(SB), NOSPLIT, $0-80
 	MOVQ y+0(FP), DI
 	MOVQ ystride+8(FP), R8
@@ -772,14 +696,14 @@ no_base:
 	SUBQ $8, CX
 	JLT  less_than_8
 at_least_8:
-	STEP6_0(0, 0)
-	STEP6_0(4, 64)
-	STEP6_0(8, 128)
-	STEP6_0(12, 192)
-	STEP6_0(16, 256)
-	STEP6_0(20, 320)
-	STEP6_0(24, 384)
-	STEP6_0(28, 448)
+	STEP6(0, 0)
+	STEP6(4, 64)
+	STEP6(8, 128)
+	STEP6(12, 192)
+	STEP6(16, 256)
+	STEP6(20, 320)
+	STEP6(24, 384)
+	STEP6(28, 448)
 	PREFETCHT1 0(BX)
 	PREFETCHT1 64(BX)
 	ADDQ $128, BX
@@ -793,7 +717,7 @@ less_than_8:
 	JZ   summed
 
 one_more:
-	STEP6_0(0, 0)
+	STEP6(0, 0)
 	ADDQ $4, SI
 	ADDQ $4, R10
 	ADDQ $64, DX

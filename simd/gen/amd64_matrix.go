@@ -3,25 +3,15 @@ package main
 import "fmt"
 
 // avx2Matrix writes the matrix product's blocks of 1 to 6 rows and 16 columns, any number of them below each other: 12 of the 16 registers are sums, enough
-// to hide the latency of the multiplier (4 cycles at two a cycle needs 8).
+// to hide the latency of the multiplier (4 cycles at two a cycle needs 8). All heights sum in the same order, so that a
+// row's result does not depend on its neighbours; that low blocks wait for the multiplier shows little, since few rows
+// wait for the panel anyway.
 func avx2Matrix() string {
 	f := newFile("Blocks of the matrix product for AVX2 and FMA: 1 to 6 rows of x times a panel of 16 columns.")
 	for height := 1; height <= 6; height++ {
 		avx2Block(f, height)
 	}
 	return f.String()
-}
-
-// avx2Sets is how many sets of sums a block keeps: low blocks spread successive k over several, or every product would
-// wait for the one before it.
-func avx2Sets(height int) int {
-	switch height {
-	case 1:
-		return 4
-	case 2, 3:
-		return 2
-	}
-	return 1
 }
 
 // avx2Ahead is how many cache lines a block has brought nearer for every four k: low blocks are over sooner, and there
@@ -42,10 +32,7 @@ func avx2Row(r int, at, at3, stride string) string {
 }
 
 func avx2Block(f *file, height int) {
-	sets := avx2Sets(height)
-	for set := range sets {
-		f.macro(fmt.Sprintf("STEP%d_%d(X, B)", height, set), avx2Step(height, set))
-	}
+	f.macro(fmt.Sprintf("STEP%d(X, B)", height), avx2Step(height))
 	name := fmt.Sprintf("mul%dx16AVX2", height)
 	var third [2]string // registers that only blocks of more than three rows need
 	if height > 3 {
@@ -68,15 +55,15 @@ R12 bytes from the end of row 0 to the beginning of the next block's
 DI  y: row 0 of the block%s    R8 bytes from row to row
 DX  panel: next 16 values    CX k left    R13 blocks left
 AX  base: next row    R14 bytes from row to row    BX ahead: what will be read soon
-Y0-Y%d  sums, two registers a row, sets of them: %d    Y12 Y13 values of the panel    Y14 Y15 one value of x`,
-		name, height, third[0], third[1], 2*height*sets-1, sets), name, 80)
-	avx2BlockLoad(f, height, sets)
-	avx2BlockSum(f, height, sets)
-	avx2BlockStore(f, height, sets)
+Y0-Y%d  sums, two registers a row    Y12 Y13 values of the panel    Y14 Y15 one value of x`,
+		name, height, third[0], third[1], 2*height-1), name, 80)
+	avx2BlockLoad(f, height)
+	avx2BlockSum(f, height)
+	avx2BlockStore(f, height)
 }
 
 // avx2BlockSum goes through k, eight at a time: what is done once for them all costs the multiplier little then.
-func avx2BlockSum(f *file, height, sets int) {
+func avx2BlockSum(f *file, height int) {
 	const unroll = 8
 	pointers := func(k int) {
 		f.op("ADDQ $%d, SI", 4*k)
@@ -89,7 +76,7 @@ func avx2BlockSum(f *file, height, sets int) {
 	f.op("JLT  less_than_%d", unroll)
 	f.code(fmt.Sprintf("\nat_least_%d:", unroll))
 	for i := range unroll {
-		f.op("STEP%d_%d(%d, %d)", height, i%sets, 4*i, 64*i)
+		f.op("STEP%d(%d, %d)", height, 4*i, 64*i)
 	}
 	lines := unroll / 4 * avx2Ahead(height)
 	for line := range lines {
@@ -100,24 +87,24 @@ func avx2BlockSum(f *file, height, sets int) {
 	f.op("SUBQ $%d, CX", unroll)
 	f.op("JGE  at_least_%d", unroll)
 	f.code(fmt.Sprintf("\nless_than_%d:\nADDQ $%d, CX\nJZ   summed\n\none_more:", unroll, unroll))
-	f.op("STEP%d_0(0, 0)", height)
+	f.op("STEP%d(0, 0)", height)
 	pointers(1)
 	f.code("DECQ CX\nJNZ  one_more\n\nsummed:")
 }
 
 // avx2Step multiplies one k: two registers of the panel times one value of each row.
-func avx2Step(height, set int) string {
+func avx2Step(height int) string {
 	text := "VMOVUPS B(DX), Y12\nVMOVUPS B+32(DX), Y13\n"
 	for r := range height {
-		sum, value := 2*(height*set+r), 14+r%2
+		sum, value := 2*r, 14+r%2
 		text += fmt.Sprintf("VBROADCASTSS X%s, Y%d\n", avx2Row(r, "SI", "R10", "R9"), value)
 		text += fmt.Sprintf("VFMADD231PS Y12, Y%d, Y%d\nVFMADD231PS Y13, Y%d, Y%d\n", value, sum, value, sum+1)
 	}
 	return text
 }
 
-// avx2BlockLoad reads the arguments and sets the sums to the base, further sets to zero.
-func avx2BlockLoad(f *file, height, sets int) {
+// avx2BlockLoad reads the arguments and sets the sums to the base.
+func avx2BlockLoad(f *file, height int) {
 	f.code(`
 MOVQ y+0(FP), DI
 MOVQ ystride+8(FP), R8
@@ -137,7 +124,7 @@ SHLQ $2, R14`)
 		f.code("LEAQ (SI)(R9*2), R10\nADDQ R9, R10\nLEAQ (DI)(R8*2), R11\nADDQ R8, R11")
 	}
 	f.code("\nnext_block:\nMOVQ panel+32(FP), DX\nMOVQ k+40(FP), CX")
-	for i := range 2 * height * sets {
+	for i := range 2 * height {
 		f.op("VXORPS Y%d, Y%d, Y%d", i, i, i)
 	}
 	f.code("TESTQ AX, AX\nJZ   no_base")
@@ -149,13 +136,7 @@ SHLQ $2, R14`)
 	f.WriteString("\nno_base:\n")
 }
 
-func avx2BlockStore(f *file, height, sets int) {
-	for ; sets > 1; sets /= 2 {
-		half := height * sets // registers in half of the sets
-		for i := range half {
-			f.op("VADDPS Y%d, Y%d, Y%d", half+i, i, i)
-		}
-	}
+func avx2BlockStore(f *file, height int) {
 	for r := range height {
 		row := avx2Row(r, "DI", "R11", "R8")
 		f.op("VMOVUPS Y%d, %s", 2*r, row)
