@@ -22,7 +22,7 @@ func BenchmarkEmbed(b *testing.B) {
 			if n := len(m.Tokens(text)); n != tokens {
 				b.Fatalf("the text has %d tokens, want %d", n, tokens)
 			}
-			b.Run(fmt.Sprintf("model=%s/simd=%s/tokens=%d", f.name, simd.Active(), tokens), func(b *testing.B) {
+			b.Run(fmt.Sprintf("model=%s/impl=%s/tokens=%d", f.name, simd.Active(), tokens), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					if _, err := m.Embed(context.Background(), text); err != nil {
@@ -32,6 +32,28 @@ func BenchmarkEmbed(b *testing.B) {
 				b.ReportMetric(float64(tokens*b.N)/b.Elapsed().Seconds(), "tok/s")
 			})
 		}
+	}
+}
+
+// The rate of many texts of 128 tokens, each processor taking one after the
+// other.
+func BenchmarkEmbedBatch(b *testing.B) {
+	for _, f := range fixtures {
+		if _, err := os.Stat(f.model); err != nil {
+			continue
+		}
+		m := f.load(b)
+		text := strings.TrimSpace(strings.Repeat("a ", 126))
+		b.Run(fmt.Sprintf("model=%s/impl=%s/tokens=128", f.name, simd.Active()), func(b *testing.B) {
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					if _, err := m.Embed(context.Background(), text); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "texts/s")
+		})
 	}
 }
 

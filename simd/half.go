@@ -9,8 +9,12 @@ import (
 // time to come from it, which is what short texts wait for; a panel is widened before it is multiplied with.
 type halves struct {
 	data   []uint16       // as Matrix.data
-	spares chan []float32 // memory for one widened panel each, of calls that have ended
+	spares chan []float32 // memory for one widened piece each, of calls that have ended
 }
+
+// halvesDeep is how many rows of a panel are widened at once: few enough that they stay in the first level of cache until
+// they have been multiplied with.
+const halvesDeep = 192
 
 // maxSpares is how many calls at once find memory that was used before.
 const maxSpares = 16
@@ -33,7 +37,7 @@ func (m *Matrix) Halve() {
 	m.buf, m.data = nil, nil
 }
 
-// spare returns memory for one widened panel of size values.
+// spare returns memory for a widened piece of size values.
 func (h *halves) spare(size int) []float32 {
 	select {
 	case spare := <-h.spares:
@@ -51,9 +55,9 @@ func (h *halves) giveBack(spare []float32) {
 	}
 }
 
-// panel returns the values of panel p, widened to dst [cols×k].
-func (h *halves) panel(l Level, dst []float32, p int) []float32 {
-	widen(l, dst, h.data[p*len(dst):][:len(dst)])
+// widen sets dst to the values from place at on.
+func (h *halves) widen(l Level, dst []float32, at int) []float32 {
+	widen(l, dst, h.data[at:][:len(dst)])
 	return dst
 }
 

@@ -140,7 +140,7 @@ func (m *Matrix) mul(function string, y []float32, ystride int, x []float32, xst
 	var spare []float32
 	if m.half != nil {
 		_, cols := m.level.tile()
-		spare = m.half.spare(cols * m.k)
+		spare = m.half.spare(cols * min(m.k, halvesDeep))
 		defer m.half.giveBack(spare)
 	}
 	for first := 0; first < rows; first += rowsAtOnce {
@@ -157,22 +157,30 @@ func from(base []float32, at int) []float32 {
 	return base[at:]
 }
 
-// panel returns panel p and where the next one begins, which is nil behind the last. spare is for one that has to be
-// widened.
-func (m *Matrix) panel(p int, spare []float32) (panel []float32, next unsafe.Pointer) {
+// piece is some rows of a panel: what the kernels multiply with.
+type piece struct {
+	values []float32 // [k × cols]
+	k      int
+	next   unsafe.Pointer // where the next piece is in memory, nil behind the last
+	size   int            // of the next piece, in bytes
+}
+
+// piece returns the rows of panel p from first up to end. spare is for those that have to be widened.
+func (m *Matrix) piece(p, first, end int, spare []float32) piece {
 	_, cols := m.level.tile()
-	size := cols * m.k
-	last := (p+1)*cols >= m.n
+	at, size := (p*m.k+first)*cols, (end-first)*cols
 	if m.half != nil {
-		if !last {
-			next = unsafe.Pointer(&m.half.data[(p+1)*size])
+		out := piece{values: m.half.widen(m.level, spare[:size], at), k: end - first, size: 2 * size}
+		if at+size < len(m.half.data) {
+			out.next = unsafe.Pointer(&m.half.data[at+size])
 		}
-		return m.half.panel(m.level, spare, p), next
+		return out
 	}
-	if !last {
-		next = unsafe.Pointer(&m.data[(p+1)*size])
+	out := piece{values: m.data[at:][:size], k: end - first, size: 4 * size}
+	if at+size < len(m.data) {
+		out.next = unsafe.Pointer(&m.data[at+size])
 	}
-	return m.data[p*size:][:size], next
+	return out
 }
 
 // rowsAtOnce is how many rows go through all panels before the next ones: few enough that their values of x stay in the
@@ -182,49 +190,54 @@ const rowsAtOnce = 128
 // mulRows multiplies some rows with one panel after the other. spare is for panels that have to be widened.
 func (m *Matrix) mulRows(y []float32, ystride int, x []float32, xstride, rows int, base []float32, basestride int, spare []float32) {
 	_, cols := m.level.tile()
+	deep := m.k // how much of a panel is taken at once
+	if m.half != nil {
+		deep = min(deep, halvesDeep)
+	}
 	for j := 0; j < m.n; j += cols {
-		panel, next := m.panel(j/cols, spare)
-		if width := m.n - j; width < cols {
-			m.mulNarrow(y[j:], ystride, x, xstride, rows, panel, from(base, j), basestride, width)
-		} else {
-			m.mulPanel(y[j:], ystride, x, xstride, rows, panel, next, from(base, j), basestride)
+		base, basestride := from(base, j), basestride
+		for k := 0; k < m.k; k += deep {
+			b := m.piece(j/cols, k, min(k+deep, m.k), spare)
+			if width := m.n - j; width < cols {
+				m.mulNarrow(y[j:], ystride, x[k:], xstride, rows, b, base, basestride, width)
+			} else {
+				m.mulPanel(y[j:], ystride, x[k:], xstride, rows, b, base, basestride)
+			}
+			base, basestride = y[j:], ystride
 		}
 	}
 }
 
-// mulPanel multiplies the rows with one whole panel, in blocks of nearly even height: 8 rows are 4+4, not 6+2, because
-// a low block keeps fewer multipliers busy. The first blocks have the next panel, when there is one, brought into the
+// mulPanel multiplies the rows with a piece as wide as a panel, in blocks of nearly even height: 8 rows are 4+4, not 6+2, because
+// a low block keeps fewer multipliers busy. The first blocks have the next piece, when there is one, brought into the
 // second-level cache meanwhile: with weights that are nowhere nearer than the third, short texts waited for them for
 // 40 % of the time.
-func (m *Matrix) mulPanel(y []float32, ystride int, x []float32, xstride, rows int, panel []float32, next unsafe.Pointer, base []float32, basestride int) {
+func (m *Matrix) mulPanel(y []float32, ystride int, x []float32, xstride, rows int, b piece, base []float32, basestride int) {
 	most, _ := m.level.tile()
 	blocks := (rows + most - 1) / most
 	low, taller := rows/blocks, rows%blocks
-	near, size := 0, 4*len(panel) // bytes of the next panel: brought so far, and all
-	if m.half != nil {
-		size /= 2
-	}
+	near := 0 // bytes of the next piece that have been brought
 	for row := 0; row < rows; {
-		height, count, ahead := low, (rows-row)/low, unsafe.Pointer(&panel[0])
+		height, count, ahead := low, (rows-row)/low, unsafe.Pointer(&b.values[0])
 		if taller > 0 {
 			height, count = low+1, taller
 		}
-		if next != nil && near < size {
-			each := len(panel) // bytes that a block brings
-			if height <= 4 {   // see avx2Ahead in gen
+		if b.next != nil && near < b.size {
+			each := len(b.values) // bytes that a block brings
+			if height <= 4 {      // see avx2Ahead in gen
 				each *= 2
 			}
-			ahead, count = unsafe.Add(next, near), min(count, (size-near+each-1)/each)
+			ahead, count = unsafe.Add(b.next, near), min(count, (b.size-near+each-1)/each)
 			near += count * each
 		}
-		mulBlocks(m.level, y[row*ystride:], ystride, x[row*xstride:], xstride, height, count, panel, m.k, from(base, row*basestride), basestride, ahead)
+		mulBlocks(m.level, y[row*ystride:], ystride, x[row*xstride:], xstride, height, count, b.values, b.k, from(base, row*basestride), basestride, ahead)
 		row += count * height
 		taller -= count
 	}
 }
 
-// mulNarrow is mulPanel for the last panel when only width of its columns exist: each block is computed whole, beside y.
-func (m *Matrix) mulNarrow(y []float32, ystride int, x []float32, xstride, rows int, panel, base []float32, basestride, width int) {
+// mulNarrow is mulPanel for the last panel, of which only width columns exist: each block is computed whole, beside y.
+func (m *Matrix) mulNarrow(y []float32, ystride int, x []float32, xstride, rows int, b piece, base []float32, basestride, width int) {
 	most, cols := m.level.tile()
 	var block [maxRows * maxCols]float32
 	for first := 0; first < rows; first += most {
@@ -233,7 +246,7 @@ func (m *Matrix) mulNarrow(y []float32, ystride int, x []float32, xstride, rows 
 		for r := 0; r < height && base != nil; r++ {
 			copy(block[r*cols:], base[(first+r)*basestride:][:width])
 		}
-		mulBlocks(m.level, block[:], cols, x[first*xstride:], xstride, height, 1, panel, m.k, block[:], cols, unsafe.Pointer(&panel[0]))
+		mulBlocks(m.level, block[:], cols, x[first*xstride:], xstride, height, 1, b.values, b.k, block[:], cols, unsafe.Pointer(&b.values[0]))
 		for r := range height {
 			copy(y[(first+r)*ystride:][:width], block[r*cols:])
 		}
