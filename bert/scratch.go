@@ -40,9 +40,9 @@ type desk struct {
 	step     []float32 // [group×H] what a step adds to x
 }
 
-// few is how many rows of a head go through attention together: their scores
-// stay in the first level of cache.
-const few = 12
+// few is how many rows of a head go through attention together: enough to keep the
+// kernels busy, few enough that their scores stay near.
+const few = 24
 
 func newScratch() *scratch {
 	s := new(scratch)

@@ -238,7 +238,20 @@ TEXT ·softmaxAVX2(SB), NOSPLIT, $0-20
 	VMOVAPS Y10, Y5
 	MOVQ DI, SI
 	MOVQ DX, CX
-	SUBQ $8, CX
+	SUBQ $32, CX
+	JLT  top_less_than_32
+
+top_32:
+	VMAXPS 0(SI), Y10, Y10
+	VMAXPS 32(SI), Y10, Y10
+	VMAXPS 64(SI), Y10, Y10
+	VMAXPS 96(SI), Y10, Y10
+	ADDQ $128, SI
+	SUBQ $32, CX
+	JGE  top_32
+
+top_less_than_32:
+	ADDQ $24, CX
 	JLT  top_tail
 
 top_8:
@@ -298,7 +311,24 @@ exp_lanes:
 	VDIVPS Y11, Y0, Y11
 	MOVQ DI, SI
 	MOVQ DX, CX
-	SUBQ $8, CX
+	SUBQ $32, CX
+	JLT  divide_less_than_32
+
+divide_32:
+	VMULPS 0(SI), Y11, Y0
+	VMULPS 32(SI), Y11, Y1
+	VMULPS 64(SI), Y11, Y2
+	VMULPS 96(SI), Y11, Y3
+	VMOVUPS Y0, 0(SI)
+	VMOVUPS Y1, 32(SI)
+	VMOVUPS Y2, 64(SI)
+	VMOVUPS Y3, 96(SI)
+	ADDQ $128, SI
+	SUBQ $32, CX
+	JGE  divide_32
+
+divide_less_than_32:
+	ADDQ $24, CX
 	JLT  divide_tail
 
 divide_8:

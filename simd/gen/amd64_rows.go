@@ -171,7 +171,20 @@ VBROADCASTSS X10, Y10
 VMOVAPS Y10, Y5
 MOVQ DI, SI
 MOVQ DX, CX
-SUBQ $8, CX
+SUBQ $32, CX
+JLT  top_less_than_32
+
+top_32:`)
+	for i := range 4 {
+		f.op("VMAXPS %d(SI), Y10, Y10", 32*i)
+	}
+	f.code(`
+ADDQ $128, SI
+SUBQ $32, CX
+JGE  top_32
+
+top_less_than_32:
+ADDQ $24, CX
 JLT  top_tail
 
 top_8:
@@ -238,7 +251,23 @@ func avx2SoftmaxDivide(f *file) {
 	f.code(`
 MOVQ DI, SI
 MOVQ DX, CX
-SUBQ $8, CX
+SUBQ $32, CX
+JLT  divide_less_than_32
+
+divide_32:`)
+	for i := range 4 {
+		f.op("VMULPS %d(SI), Y11, Y%d", 32*i, i)
+	}
+	for i := range 4 {
+		f.op("VMOVUPS Y%d, %d(SI)", i, 32*i)
+	}
+	f.code(`
+ADDQ $128, SI
+SUBQ $32, CX
+JGE  divide_32
+
+divide_less_than_32:
+ADDQ $24, CX
 JLT  divide_tail
 
 divide_8:
