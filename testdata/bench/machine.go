@@ -28,7 +28,7 @@ func (b *bench) showMachine(ctx context.Context) {
 	b.say("the peer: node %s, onnxruntime-node %s, transformers.js %s.", cmp.Or(quiet(ctx, "node", "--version"), "not installed"),
 		b.packageVersion("onnxruntime-node"), b.packageVersion("@huggingface/transformers"))
 	b.say("\nThe machine may be shared: compare ratios, which come of slices that took turns, not times, and minima")
-	b.say("before medians. How far median and minimum lie apart tells how much else was going on.")
+	b.say("before medians. How far a median lies above its minimum tells how much else was going on.")
 }
 
 // dirty marks a tree that differs from its commit.

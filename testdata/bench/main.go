@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -168,8 +169,9 @@ type bench struct {
 	options
 	out, log io.Writer // tables; progress
 	compiled map[string]bool
-	peak     peak   // the best of every round
-	index    string // vault of initialize and memory, once it is there
+	others   []float64 // processors that other programs kept busy, by slice
+	peak     peak      // the best of every round
+	index    string    // vault of initialize and memory, once it is there
 }
 
 // run measures the chosen parts. All is set up before anything is measured.
@@ -196,6 +198,10 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 		}
 	}
 	b.say("\nMeasured in %s; load average after it: %s.", time.Since(begun).Round(time.Second), loadAverage())
+	if len(b.others) > 0 {
+		b.say("While slices ran, other programs kept %.2f of the machine's %d processors busy (median; at worst %.2f).",
+			median(b.others), runtime.NumCPU(), slices.Max(b.others))
+	}
 	return nil
 }
 
