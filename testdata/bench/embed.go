@@ -50,7 +50,7 @@ func (b *bench) embed(ctx context.Context) error {
 			}
 		}
 		for _, o := range bouts {
-			b.progress("embed, round %d of %d: %s, %d threads", round+1, b.rounds, o.name, o.threads)
+			b.progress("embed, round %d of %d: %s, threads %d", round+1, b.rounds, o.name, o.threads)
 			if err := b.fight(ctx, o, round%2 == 1); err != nil {
 				return err
 			}

@@ -77,12 +77,34 @@ var quickly = map[string]string{"rounds": "2", "slice": "100ms", "starts": "5", 
 
 func parseOptions(args []string, errOut io.Writer) (options, error) {
 	var o options
+	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	f.SetOutput(errOut)
+	o.define(f)
+	quick := f.Bool("quick", false, "fewer rounds and lengths, the small model only")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if f.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q: use flags, -help lists them", f.Arg(0))
+	}
+	given := map[string]bool{}
+	f.Visit(func(g *flag.Flag) { given[g.Name] = true })
+	for name, value := range quickly {
+		if *quick && !given[name] {
+			if err := f.Set(name, value); err != nil {
+				return o, err
+			}
+		}
+	}
+	return o, o.check()
+}
+
+// define gives the options their defaults and flags.
+func (o *options) define(f *flag.FlagSet) {
 	var names []string
 	for _, p := range parts {
 		names = append(names, p.name)
 	}
-	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	f.SetOutput(errOut)
 	o.only, o.models = names, []string{"synth-bge-micro-3l", "all-MiniLM-L6-v2"}
 	o.lengths, o.threads = []int{8, 16, 32, 64, 128, 256, 512}, []int{1, 2}
 	f.Func("only", "parts to run, of "+strings.Join(names, ","), words(&o.only, names))
@@ -97,25 +119,6 @@ func parseOptions(args []string, errOut io.Writer) (options, error) {
 	f.IntVar(&o.blocks, "blocks", 115_000, "blocks of the generated vault")
 	f.StringVar(&o.work, "work", defaultWork(), "folder for what is built, copied and generated; delete it to start anew")
 	f.StringVar(&o.lock, "lock", "", "file that the flock command holds during each slice, where several people measure")
-	quick := f.Bool("quick", false, "fewer rounds and lengths, the small model only")
-	if err := f.Parse(args); err != nil {
-		return o, err
-	}
-	if f.NArg() > 0 {
-		return o, fmt.Errorf("unexpected argument %q: use flags, -help lists them", f.Arg(0))
-	}
-	if *quick {
-		given := map[string]bool{}
-		f.Visit(func(g *flag.Flag) { given[g.Name] = true })
-		for name, value := range quickly {
-			if !given[name] {
-				if err := f.Set(name, value); err != nil {
-					return o, err
-				}
-			}
-		}
-	}
-	return o, o.check()
 }
 
 // check refuses numbers that no measurement can come of.

@@ -101,7 +101,7 @@ func (b *bench) showPeak(ctx context.Context) error {
 	for _, width := range []string{"AVX2", "AVX-512"} {
 		for threads := 1; threads <= 2; threads++ {
 			if rate := b.peak.fma[fma{width, threads}]; rate != 0 {
-				t.add(fmt.Sprintf("FMA %s, %d threads", width, threads), num(rate/1e9)+" GFLOP/s")
+				t.add(fmt.Sprintf("FMA %s, threads %d", width, threads), num(rate/1e9)+" GFLOP/s")
 			}
 		}
 	}
@@ -111,7 +111,7 @@ func (b *bench) showPeak(ctx context.Context) error {
 	}
 	slices.Sort(sizes)
 	for _, size := range sizes {
-		t.add(fmt.Sprintf("read of %s MiB, 1 thread", num(float64(size)/(1<<20))), num(b.peak.reads[size]/1e9)+" GB/s")
+		t.add(fmt.Sprintf("read of %s MiB, threads 1", num(float64(size)/(1<<20))), num(b.peak.reads[size]/1e9)+" GB/s")
 	}
 	t.write(b.out, "The machine: best of all runs of peak.c, by the clock on the wall")
 	return nil
