@@ -19,6 +19,7 @@ BenchmarkEmbed/model=all-MiniLM-L6-v2/impl=avx512/tokens=512-2       	       1	 
 BenchmarkEmbedBatch/model=synth/impl=avx2/tokens=128/threads=2-2     	      40	    500 ns/op	        61.5 texts/s
 BenchmarkEmbed/model=synth-bge-micro-3l
     bench_test.go:20: BenchmarkEmbed 1 2 said something
+BenchmarkEmbed/model=torn/simd=avx2/tokens=8 	       7	   3378559 ns/op	      23
 PASS
 `
 
@@ -104,7 +105,7 @@ func TestVerdict(t *testing.T) {
 		{of(6, 61), of(10, 100), 0, "minimum only"},
 		{of(6.1, 61), of(10, 100), 0, "no"},
 		{of(6.9, 90), of(10, 100), 6.05, "yes: limit"},
-		{of(6.9, 90), of(10, 100), 5.99, "no"}, // the limit does not forbid the bar
+		{of(6.3, 90), of(10, 100), 5.99, "no"}, // the limit does not forbid the bar
 		{of(7.1, 90), of(10, 100), 6.05, "no"}, // more than 15 % above it
 	} {
 		if got := verdict(test.ours, test.peer, 0.6, test.limit); got != test.want {
@@ -142,7 +143,7 @@ func TestPeak(t *testing.T) {
 	if p.rate("avx2", 1) != 0 || p.read(1<<20) != 0 {
 		t.Error("the zero peak knows something")
 	}
-	slower := strings.NewReplacer("90.0", "80.0", "24.0", "25.0").Replace(peakOutput)
+	slower := strings.NewReplacer("90.0", "80.0", "24.0", "25.0", "60.0", "50.0").Replace(peakOutput)
 	for _, out := range []string{peakOutput, slower} {
 		if err := p.add(out); err != nil {
 			t.Fatal(err)

@@ -42,15 +42,19 @@ func TestGenerate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := make([]float32, vaultModel.Dims)
-	for i := 0; binary.Read(bytes.NewReader(raw[4*len(row)*i:]), binary.LittleEndian, row) == nil; i++ {
+	for row := range slices.Chunk(raw, 4*vaultModel.Dims) {
 		sum := 0.0
-		for _, v := range row {
-			sum += float64(v) * float64(v)
+		for value := range slices.Chunk(row, 4) {
+			v := float64(math.Float32frombits(binary.LittleEndian.Uint32(value)))
+			sum += v * v
 		}
 		if math.Abs(sum-1) > 1e-5 {
-			t.Errorf("row %d has the length %v, want 1", i, math.Sqrt(sum))
+			t.Fatalf("a row has the length %v, want 1", math.Sqrt(sum))
 		}
+	}
+	log, err := os.ReadFile(filepath.Join(dir, ".smart-env", "smart_sources", "smart_sources.ajson"))
+	if n := bytes.Count(log, []byte(`"should_embed":true`)); err != nil || n != 25 || !bytes.HasSuffix(log, []byte("},")) {
+		t.Errorf("the log has %d blocks, %v, and ends with %q, want 25 and no newline", n, err, log[max(0, len(log)-5):])
 	}
 	if got, err := vectorBytes(dir); err != nil || got != 28*4*384 {
 		t.Errorf("vectorBytes = %d, %v, want %d", got, err, 28*4*384)
