@@ -32,7 +32,7 @@ func (b *bench) workPath(parts ...string) string {
 // needShared refuses to go on without the test data.
 func needShared(name string) error {
 	if path := filepath.Join(shared, name); !exists(path) {
-		return fmt.Errorf("%s is missing: the test data belongs beside the project; -only initialize with -index DIR does without", path)
+		return fmt.Errorf("%s is missing: the test data belongs beside the project; -only initialize does without", path)
 	}
 	return nil
 }
