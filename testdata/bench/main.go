@@ -201,11 +201,21 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 		}
 	}
 	b.say("\nMeasured in %s; load average after it: %s.", time.Since(begun).Round(time.Second), loadAverage())
-	if len(b.others) > 0 {
-		b.say("While slices ran, other programs kept %.2f of the machine's %d processors busy (median; at worst %.2f).",
-			median(b.others), runtime.NumCPU(), slices.Max(b.others))
-	}
+	b.showOthers()
 	return nil
+}
+
+// showOthers tells how busy other programs kept the machine, and when that was
+// too much for the figures to be quoted.
+func (b *bench) showOthers() {
+	if len(b.others) == 0 {
+		return
+	}
+	usual := median(b.others)
+	b.say("While slices ran, other programs kept %.2f of the machine's %d processors busy (median; at worst %.2f).", usual, runtime.NumCPU(), slices.Max(b.others))
+	if usual > 0.2 {
+		b.say("**That is too much: do not quote these figures, least of all those of 2 threads, whose waiting for each other costs the peer most.**")
+	}
 }
 
 // say writes a line of the report.
