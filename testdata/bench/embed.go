@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // The samples of a length in one slice of ours: as many as there are runs of the
@@ -59,7 +60,7 @@ func (b *bench) embed(ctx context.Context) error {
 	for _, o := range bouts {
 		b.showBout(o)
 	}
-	b.say("\nA minimum of the peer's is its fastest single run; one of ours is the fastest mean of samples of %s or", b.slice/samples)
+	b.say("\nA minimum of the peer's is its fastest single run; one of ours is the fastest mean of samples of %s or", (b.slice / samples).Round(time.Millisecond))
 	b.say("one run, so a ratio of minima flatters the peer. The limit is the layers' operations at the FMA peak, or")
 	b.say("their weights read once at the rate of a working set of their size, whichever is longer.")
 	return nil
