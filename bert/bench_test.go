@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -44,7 +45,7 @@ func BenchmarkEmbedBatch(b *testing.B) {
 		}
 		m := f.load(b)
 		text := strings.TrimSpace(strings.Repeat("a ", 126))
-		b.Run(fmt.Sprintf("model=%s/impl=%s/tokens=128", f.name, simd.Active()), func(b *testing.B) {
+		b.Run(fmt.Sprintf("model=%s/impl=%s/tokens=128/threads=%d", f.name, simd.Active(), runtime.GOMAXPROCS(0)), func(b *testing.B) {
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
 					if _, err := m.Embed(context.Background(), text); err != nil {
