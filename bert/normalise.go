@@ -1,7 +1,7 @@
 package bert
 
 import (
-	"bytes"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -10,116 +10,152 @@ import (
 
 // normaliser brings text into the form that is split into words, in the order
 // of transformers.js's BertNormalizer: clean, isolate CJK, lower-case, strip
-// accents.
+// accents. Each character goes through all four before the next is looked at.
 type normaliser struct {
 	clean, isolate, lower, strip bool
+	ascii                        [utf8.RuneSelf]byte // what each ASCII character becomes, or gone
 }
 
-// normalise returns the normalised text. Invalid UTF-8 counts as U+FFFD.
-func (n normaliser) normalise(text string) string {
-	out := make([]byte, 0, len(text)+len(text)/8)
-	sigma := false
-	for _, r := range text {
-		if n.clean {
-			if isDropped(r) {
-				continue
-			}
-			if isSpace(r) {
-				r = ' '
-			}
-		}
+const gone = 0xFF // no ASCII character
+
+func newNormaliser(s WordPiece) *normaliser {
+	n := &normaliser{clean: s.CleanText, isolate: s.ChineseChars, lower: s.Lowercase, strip: s.StripAccents}
+	for b := range n.ascii {
+		r := rune(b)
 		switch {
-		case n.isolate && isIdeograph(r):
-			out = append(out, ' ')
-			out = utf8.AppendRune(out, r)
-			out = append(out, ' ')
-			continue
-		case n.lower && r == 'Σ':
-			sigma = true // which of the two small letters depends on what follows
-		case n.lower && r == 'İ':
-			out = append(out, 'i') // U+0130 alone has a lower case of two characters
-			r = '\u0307'
+		case n.clean && isDropped(r):
+			r = gone
+		case n.clean && isSpace(r):
+			r = ' '
 		case n.lower:
-			r = toLower(r)
+			r = unicode.ToLower(r)
 		}
-		out = utf8.AppendRune(out, r)
+		n.ascii[b] = byte(r)
 	}
-	if sigma {
-		lowerSigmas(out)
-	}
-	if n.strip {
-		out = stripAccents(out)
-	}
-	return string(out)
+	return n
 }
 
-// stripAccents decomposes the text (NFD) and removes its nonspacing marks. It
-// is not composed again: Hangul stays in single letters.
-func stripAccents(text []byte) []byte {
-	if isASCII(text) {
-		return text
-	}
-	text = norm.NFD.Bytes(text)
-	kept := text[:0]
-	for len(text) > 0 {
-		r, size := utf8.DecodeRune(text)
-		if r < utf8.RuneSelf || !unicode.Is(unicode.Mn, r) {
-			kept = append(kept, text[:size]...)
+// normalise appends the normalised text to out. Invalid UTF-8 counts as U+FFFD.
+func (n *normaliser) normalise(out []byte, text string) []byte {
+	out = slices.Grow(out, len(text)+len(text)/8)
+	fixed := len(out)
+	for at, size := 0, 0; at < len(text); at += size {
+		if b := text[at]; b < utf8.RuneSelf {
+			size = 1
+			if b = n.ascii[b]; b != gone {
+				out = append(out, b)
+			}
+			continue
 		}
-		text = text[size:]
+		var r rune
+		r, size = utf8.DecodeRuneInString(text[at:])
+		switch {
+		case n.clean && isDropped(r):
+		case n.clean && isSpace(r):
+			out = append(out, ' ')
+		case n.isolate && isIdeograph(r):
+			out, fixed = n.append(append(out, ' '), fixed, r)
+			out = append(out, ' ')
+		case n.lower && r == 'Σ':
+			out, fixed = n.append(out, fixed, n.smallSigma(text[:at], text[at+size:]))
+		case n.lower && r == 'İ': // alone has a lower case of two characters
+			out, fixed = n.append(append(out, 'i'), fixed, '\u0307')
+		case n.lower:
+			out, fixed = n.append(out, fixed, unicode.ToLower(r))
+		default:
+			out, fixed = n.append(out, fixed, r)
+		}
 	}
-	return kept
+	return out
 }
 
-// lowerSigmas replaces each capital sigma in place (all three are two bytes
-// long) by Unicode's Final_Sigma rule: ς at the end of a word, σ elsewhere.
-// Case-ignorable characters are looked through on both sides.
-func lowerSigmas(text []byte) {
-	for at := 0; ; at += len("Σ") {
-		i := bytes.Index(text[at:], []byte("Σ"))
-		if i < 0 {
-			return
-		}
-		at += i
-		small := "σ"
-		if endsCased(text[:at]) && !startsCased(text[at+len("Σ"):]) {
-			small = "ς"
-		}
-		copy(text[at:], small)
+// append appends a character, stripped of its accents if that is asked for: it
+// is decomposed (NFD) and its nonspacing marks left out. It is not composed
+// again: Hangul stays in single letters. What stands before out[fixed:] keeps
+// its place when marks that stay come into the order of their classes.
+func (n *normaliser) append(out []byte, fixed int, r rune) ([]byte, int) {
+	at := len(out)
+	out = utf8.AppendRune(out, r)
+	if !n.strip || r < utf8.RuneSelf {
+		return out, fixed
 	}
+	if '가' <= r && r <= '힣' {
+		return appendJamo(out[:at], r), fixed
+	}
+	parts := norm.NFD.Properties(out[at:]).Decomposition()
+	if parts == nil {
+		parts = out[at:]
+	}
+	out = out[:at]
+	for size := 0; len(parts) > 0; parts = parts[size:] {
+		r, size = utf8.DecodeRune(parts)
+		class := norm.NFD.Properties(parts).CCC() // 0: no mark, or one that others do not pass
+		switch {
+		case r < utf8.RuneSelf || !unicode.Is(unicode.Mn, r):
+			out = insertMark(out, fixed, r, class)
+		case class == 0:
+			fixed = len(out)
+		}
+	}
+	return out, fixed
 }
 
-func endsCased(text []byte) bool {
-	for len(text) > 0 {
-		r, size := utf8.DecodeLastRune(text)
-		if !isCaseIgnorable(r) {
+// insertMark appends a character, a mark before those of higher classes.
+func insertMark(out []byte, fixed int, r rune, class uint8) []byte {
+	at := len(out)
+	for class > 0 && at > fixed {
+		_, size := utf8.DecodeLastRune(out[:at])
+		if norm.NFD.Properties(out[at-size:]).CCC() <= class {
+			break
+		}
+		at -= size
+	}
+	if at == len(out) {
+		return utf8.AppendRune(out, r)
+	}
+	return slices.Insert(out, at, []byte(string(r))...)
+}
+
+// appendJamo decomposes a Hangul syllable by Unicode's formula.
+func appendJamo(out []byte, r rune) []byte {
+	const vowels, tails = 21, 28
+	r -= '가'
+	out = utf8.AppendRune(out, 0x1100+r/(vowels*tails))
+	out = utf8.AppendRune(out, 0x1161+r/tails%vowels)
+	if tail := r % tails; tail > 0 {
+		out = utf8.AppendRune(out, 0x11A7+tail)
+	}
+	return out
+}
+
+// smallSigma is the small letter of a capital sigma by Unicode's Final_Sigma
+// rule: ς at the end of a word, σ elsewhere. Case-ignorable characters, and
+// those that cleaning drops, are looked through on both sides.
+func (n *normaliser) smallSigma(before, after string) rune {
+	for len(before) > 0 {
+		r, size := utf8.DecodeLastRuneInString(before)
+		if before = before[:len(before)-size]; n.isLookedThrough(r) {
+			continue
+		}
+		if isCased(r) && !n.startsCased(after) {
+			return 'ς'
+		}
+		break
+	}
+	return 'σ'
+}
+
+func (n *normaliser) startsCased(text string) bool {
+	for _, r := range text {
+		if !n.isLookedThrough(r) {
 			return isCased(r)
 		}
-		text = text[:len(text)-size]
 	}
 	return false
 }
 
-func startsCased(text []byte) bool {
-	for len(text) > 0 {
-		r, size := utf8.DecodeRune(text)
-		if !isCaseIgnorable(r) {
-			return isCased(r)
-		}
-		text = text[size:]
-	}
-	return false
-}
-
-// toLower is Unicode's simple lower case, with a short way for ASCII.
-func toLower(r rune) rune {
-	if r < utf8.RuneSelf {
-		if 'A' <= r && r <= 'Z' {
-			return r + ('a' - 'A')
-		}
-		return r
-	}
-	return unicode.ToLower(r)
+func (n *normaliser) isLookedThrough(r rune) bool {
+	return isCaseIgnorable(r) || n.clean && isDropped(r)
 }
 
 // isDropped reports whether cleaning removes r: U+0000, U+FFFD and the
@@ -170,13 +206,4 @@ func isCaseIgnorable(r rune) bool {
 		return true
 	}
 	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk)
-}
-
-func isASCII(text []byte) bool {
-	for _, b := range text {
-		if b >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }

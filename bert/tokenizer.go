@@ -20,10 +20,11 @@ type tokenizer struct {
 // segmenter is that in which tokenizers differ. It works on the sections of a
 // text between its literal tokens.
 type segmenter interface {
-	normalise(section string) string
+	// normalise appends a section as pieces are looked for in it.
+	normalise(out []byte, section string) []byte
 	// appendIDs appends the ids of the pieces of a normalised section. It is
 	// told whether the text begins with the section.
-	appendIDs(ids []int, section string, first bool) []int
+	appendIDs(ids []int, section []byte, first bool) []int
 }
 
 func newTokenizer(v Vocabulary) (*tokenizer, error) {
@@ -50,9 +51,10 @@ func newTokenizer(v Vocabulary) (*tokenizer, error) {
 
 // ids returns all ids of the text, [CLS] first and [SEP] last, uncut.
 func (t *tokenizer) ids(text string) []int {
-	ids := make([]int, 1, len(text)/4+2)
+	ids := make([]int, 1, len(text)/3+2)
 	ids[0] = t.cls
 	var before Literal
+	var normalised []byte // of the section at hand
 	for first := true; ; first = false {
 		at, literal := t.special.next(text)
 		section := text[:at]
@@ -62,11 +64,11 @@ func (t *tokenizer) ids(text string) []int {
 		if literal.LStrip {
 			section = strings.TrimRightFunc(section, isSpace)
 		}
-		section = t.normalise(section)
-		if id, is := t.special.id(section); is { // such as "＜s＞", and nothing beside it
+		normalised = t.normalise(normalised[:0], section)
+		if id, is := t.special.id(normalised); is { // such as "＜s＞", and nothing beside it
 			ids = append(ids, id)
 		} else {
-			ids = t.appendIDs(ids, section, first)
+			ids = t.appendIDs(ids, normalised, first)
 		}
 		if literal.Text == "" {
 			return append(ids, t.sep)
@@ -127,9 +129,9 @@ func (l literals) next(text string) (at int, found literal) {
 }
 
 // id returns the id of the literal token that is spelt like the text.
-func (l literals) id(text string) (id int, is bool) {
+func (l literals) id(text []byte) (id int, is bool) {
 	for _, literal := range l.longest {
-		if literal.Text == text {
+		if literal.Text == string(text) {
 			return literal.id, true
 		}
 	}
