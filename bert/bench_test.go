@@ -35,6 +35,8 @@ func BenchmarkEmbed(b *testing.B) {
 	}
 }
 
+var prose = strings.Repeat("## Pruning\n\nThe roses by the wall were cut back hard in *March*; new shoots, about ten, came within a week. ", 100)
+
 // Text to ids: the notes of a real vault one by one, prose, and the goldens'
 // mix of hard texts; by WordPiece and, as far as it goes, by Unigram.
 func BenchmarkTokenize(b *testing.B) {
@@ -44,7 +46,6 @@ func BenchmarkTokenize(b *testing.B) {
 		mix.WriteString(g.Text)
 		mix.WriteByte('\n')
 	}
-	prose := strings.Repeat("## Pruning\n\nThe roses by the wall were cut back hard in *March*; new shoots, about ten, came within a week. ", 100)
 	run := func(b *testing.B, tok *tokenizer, texts ...string) {
 		size, n := 0, 0
 		for _, text := range texts {
@@ -61,7 +62,7 @@ func BenchmarkTokenize(b *testing.B) {
 		b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "tok/s")
 		b.ReportMetric(float64(len(texts)), "texts/op")
 	}
-	b.Run("text=vault", func(b *testing.B) { run(b, bigWordPiece(b), vaultTexts(b)...) })
+	b.Run("text=vault", func(b *testing.B) { run(b, patched(b, need(b, bigVocabulary), nil), vaultTexts(b)...) })
 	b.Run("text=prose", func(b *testing.B) { run(b, f.load(b).tokenizer, prose) })
 	b.Run("text=goldens", func(b *testing.B) { run(b, f.load(b).tokenizer, mix.String()) })
 	b.Run("text=prose/model=unigram", func(b *testing.B) { run(b, patched(b, unigramFile, nil), prose) })

@@ -1,6 +1,7 @@
 package bert
 
 import (
+	"cmp"
 	"slices"
 	"unicode"
 	"unicode/utf8"
@@ -10,7 +11,7 @@ import (
 
 // normaliser brings text into the form that is split into words, in the order
 // of transformers.js's BertNormalizer: clean, isolate CJK, lower-case, strip
-// accents. Each character goes through all four before the next is looked at.
+// accents.
 type normaliser struct {
 	clean, isolate, lower, strip bool
 	ascii                        [utf8.RuneSelf]byte // what each ASCII character becomes, or gone
@@ -38,7 +39,7 @@ func newNormaliser(s WordPiece) *normaliser {
 // normalise appends the normalised text to out. Invalid UTF-8 counts as U+FFFD.
 func (n *normaliser) normalise(out []byte, text string) []byte {
 	out = slices.Grow(out, len(text)+len(text)/8)
-	fixed := len(out)
+	beyond := -1 // where in out the characters beyond ASCII begin
 	for at, size := 0, 0; at < len(text); at += size {
 		if b := text[at]; b < utf8.RuneSelf {
 			size = 1
@@ -47,6 +48,9 @@ func (n *normaliser) normalise(out []byte, text string) []byte {
 			}
 			continue
 		}
+		if beyond < 0 {
+			beyond = len(out)
+		}
 		var r rune
 		r, size = utf8.DecodeRuneInString(text[at:])
 		switch {
@@ -54,66 +58,72 @@ func (n *normaliser) normalise(out []byte, text string) []byte {
 		case n.clean && isSpace(r):
 			out = append(out, ' ')
 		case n.isolate && isIdeograph(r):
-			out, fixed = n.append(append(out, ' '), fixed, r)
-			out = append(out, ' ')
+			out = append(n.append(append(out, ' '), r), ' ')
 		case n.lower && r == 'Σ':
-			out, fixed = n.append(out, fixed, n.smallSigma(text[:at], text[at+size:]))
+			out = n.append(out, n.smallSigma(text[:at], text[at+size:]))
 		case n.lower && r == 'İ': // alone has a lower case of two characters
-			out, fixed = n.append(append(out, 'i'), fixed, '\u0307')
+			out = n.append(append(out, 'i'), '\u0307')
 		case n.lower:
-			out, fixed = n.append(out, fixed, unicode.ToLower(r))
+			out = n.append(out, unicode.ToLower(r))
 		default:
-			out, fixed = n.append(out, fixed, r)
+			out = n.append(out, r)
 		}
+	}
+	if n.strip && beyond >= 0 {
+		out = dropMarks(out, beyond)
 	}
 	return out
 }
 
-// append appends a character, stripped of its accents if that is asked for: it
-// is decomposed (NFD) and its nonspacing marks left out. It is not composed
-// again: Hangul stays in single letters. What stands before out[fixed:] keeps
-// its place when marks that stay come into the order of their classes.
-func (n *normaliser) append(out []byte, fixed int, r rune) ([]byte, int) {
+// append appends a character, decomposed (NFD) if it is to be stripped of its
+// accents. It is not composed again: Hangul stays in single letters.
+func (n *normaliser) append(out []byte, r rune) []byte {
 	at := len(out)
 	out = utf8.AppendRune(out, r)
 	if !n.strip || r < utf8.RuneSelf {
-		return out, fixed
+		return out
 	}
 	if '가' <= r && r <= '힣' {
-		return appendJamo(out[:at], r), fixed
+		return appendJamo(out[:at], r)
 	}
-	parts := norm.NFD.Properties(out[at:]).Decomposition()
-	if parts == nil {
-		parts = out[at:]
+	if parts := norm.NFD.Properties(out[at:]).Decomposition(); parts != nil {
+		out = append(out[:at], parts...)
 	}
-	out = out[:at]
-	for size := 0; len(parts) > 0; parts = parts[size:] {
-		r, size = utf8.DecodeRune(parts)
-		class := norm.NFD.Properties(parts).CCC() // 0: no mark, or one that others do not pass
-		switch {
-		case r < utf8.RuneSelf || !unicode.Is(unicode.Mn, r):
-			out = insertMark(out, fixed, r, class)
-		case class == 0:
-			fixed = len(out)
-		}
-	}
-	return out, fixed
+	return out
 }
 
-// insertMark appends a character, a mark before those of higher classes.
-func insertMark(out []byte, fixed int, r rune, class uint8) []byte {
-	at := len(out)
-	for class > 0 && at > fixed {
-		_, size := utf8.DecodeLastRune(out[:at])
-		if norm.NFD.Properties(out[at-size:]).CCC() <= class {
-			break
+// dropMarks removes the nonspacing marks from a text, in place, and brings the
+// other marks that stand in a row into their canonical order.
+func dropMarks(text []byte, from int) []byte {
+	kept, row := text[:from], from // in kept[row:] are marks only
+	for size := 0; from < len(text); from += size {
+		var r rune
+		var class uint8 // 0: no mark, or one that others do not pass
+		if r, size = utf8.DecodeRune(text[from:]); r >= utf8.RuneSelf {
+			class = norm.NFD.Properties(text[from:]).CCC()
 		}
-		at -= size
+		if class == 0 {
+			sortMarks(kept[row:])
+		}
+		if r < utf8.RuneSelf || !unicode.Is(unicode.Mn, r) {
+			kept = append(kept, text[from:from+size]...)
+		}
+		if class == 0 {
+			row = len(kept)
+		}
 	}
-	if at == len(out) {
-		return utf8.AppendRune(out, r)
+	sortMarks(kept[row:])
+	return kept
+}
+
+func sortMarks(row []byte) {
+	if len(row) == 0 {
+		return
 	}
-	return slices.Insert(out, at, []byte(string(r))...)
+	marks := []rune(string(row))
+	class := func(r rune) uint8 { return norm.NFD.PropertiesString(string(r)).CCC() }
+	slices.SortStableFunc(marks, func(a, b rune) int { return cmp.Compare(class(a), class(b)) })
+	copy(row, string(marks))
 }
 
 // appendJamo decomposes a Hangul syllable by Unicode's formula.

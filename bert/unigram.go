@@ -59,8 +59,11 @@ func (u *unigram) appendIDs(ids []int, section []byte, first bool) []int {
 	}
 	mark := u.Mark == "always" || u.Mark == "first" && first
 	l := newLattice()
-	var word []byte
-	for run := range u.runs(section) {
+	var run, word []byte
+	for len(section) > 0 {
+		if run, section = u.cut(section); len(run) == 0 {
+			break
+		}
 		word = appendMarked(word[:0], run, mark)
 		for _, n := range l.best(u, word) {
 			id := int(n.id)
@@ -88,16 +91,17 @@ func (u *unigram) literal(text []byte) int {
 	return u.unk
 }
 
-// runs yields the parts of a normalised section that become words.
-func (u *unigram) runs(section []byte) iter.Seq[[]byte] {
-	if u.SplitSpaces {
-		return bytes.FieldsFuncSeq(section, isSpace)
+// cut takes the first run that becomes a word off a normalised text, and white
+// space before it. There is none in white space alone.
+func (u *unigram) cut(text []byte) (run, after []byte) {
+	if !u.SplitSpaces {
+		return text, nil
 	}
-	return func(yield func([]byte) bool) {
-		if len(section) > 0 {
-			yield(section)
-		}
+	text = bytes.TrimLeftFunc(text, isSpace)
+	if end := bytes.IndexFunc(text, isSpace); end >= 0 {
+		return text[:end], text[end:]
 	}
+	return text, nil
 }
 
 // appendMarked appends a run with its spaces marked, one before it included if

@@ -23,15 +23,18 @@ type wordPiece struct {
 }
 
 func newWordPiece(v Vocabulary, ids map[string]int) *wordPiece {
-	further := make(map[string]int)
-	for token, id := range ids {
+	first, further := newPieces(len(ids)), newPieces(0)
+	for id, token := range v.Tokens {
+		if token == "" {
+			continue
+		}
+		first.add(token, id)
 		if rest, is := strings.CutPrefix(token, v.Prefix); is {
-			further[rest] = id
+			further.add(rest, id)
 		}
 	}
 	return &wordPiece{
-		normaliser: newNormaliser(*v.WordPiece), kinds: newKinds(),
-		first: newPieces(ids), further: newPieces(further),
+		normaliser: newNormaliser(*v.WordPiece), kinds: newKinds(), first: first, further: further,
 		unk: ids[v.UnkToken], wordMax: v.MaxWordChars,
 	}
 }
@@ -104,7 +107,7 @@ func (w *wordPiece) cut(text []byte) (word, after []byte) {
 // appendWord appends the ids of a word's pieces: from the left, the longest
 // piece known at each place, or the unknown token for the whole word.
 func (w *wordPiece) appendWord(ids []int, word []byte) []int {
-	if len(word) > w.wordMax && utf8.RuneCount(word) > w.wordMax {
+	if w.isTooLong(word) {
 		return append(ids, w.unk)
 	}
 	before := len(ids)
@@ -119,19 +122,35 @@ func (w *wordPiece) appendWord(ids []int, word []byte) []int {
 	return append(ids[:before], w.unk)
 }
 
+func (w *wordPiece) isTooLong(word []byte) bool {
+	if len(word) <= w.wordMax { // bytes, so code points too
+		return false
+	}
+	chars := 0
+	for _, b := range word { // RuneCount would copy
+		if utf8.RuneStart(b) {
+			chars++
+		}
+	}
+	return chars > w.wordMax
+}
+
 // pieces are those that may stand at one kind of place in a word.
 type pieces struct {
 	wordpiece.WordPiece
 	most int // bytes of the longest
 }
 
-func newPieces(ids map[string]int) pieces {
-	vocab := model.Vocab(ids)
-	p := pieces{WordPiece: wordpiece.NewWordPieceBuilder().Vocab(&vocab).Build()}
-	for piece := range ids {
-		p.most = max(p.most, len(piece))
-	}
-	return p
+// newPieces has room for a number of pieces, but none yet: those that the
+// library is given here it also keeps by id, which takes it longer.
+func newPieces(room int) pieces {
+	vocab := make(model.Vocab, room)
+	return pieces{WordPiece: wordpiece.NewWordPieceBuilder().Vocab(&vocab).Build()}
+}
+
+func (p *pieces) add(piece string, id int) {
+	p.GetVocab()[piece] = id
+	p.most = max(p.most, len(piece))
 }
 
 // longest returns the longest piece that the word begins with; 0 bytes if none.
