@@ -58,15 +58,15 @@ func (n *normaliser) normalise(out []byte, text string) []byte {
 		case n.clean && isSpace(r):
 			out = append(out, ' ')
 		case n.isolate && isIdeograph(r):
-			out = append(n.append(append(out, ' '), r), ' ')
+			out = append(n.appendRune(append(out, ' '), r), ' ')
 		case n.lower && r == 'Σ':
-			out = n.append(out, n.smallSigma(text[:at], text[at+size:]))
+			out = n.appendRune(out, n.smallSigma(text[:at], text[at+size:]))
 		case n.lower && r == 'İ': // alone has a lower case of two characters
-			out = n.append(append(out, 'i'), '\u0307')
+			out = n.appendRune(append(out, 'i'), '\u0307')
 		case n.lower:
-			out = n.append(out, unicode.ToLower(r))
+			out = n.appendRune(out, unicode.ToLower(r))
 		default:
-			out = n.append(out, r)
+			out = n.appendRune(out, r)
 		}
 	}
 	if n.strip && beyond >= 0 {
@@ -75,9 +75,9 @@ func (n *normaliser) normalise(out []byte, text string) []byte {
 	return out
 }
 
-// append appends a character, decomposed (NFD) if it is to be stripped of its
+// appendRune appends a character, decomposed (NFD) if it is to be stripped of its
 // accents. It is not composed again: Hangul stays in single letters.
-func (n *normaliser) append(out []byte, r rune) []byte {
+func (n *normaliser) appendRune(out []byte, r rune) []byte {
 	at := len(out)
 	out = utf8.AppendRune(out, r)
 	if !n.strip || r < utf8.RuneSelf {

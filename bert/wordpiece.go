@@ -11,9 +11,9 @@ import (
 // wordPiece is the segmenter of BERT's own tokenizer: normalise, cut into
 // words, take each word apart.
 //
-// All three are ours. Of the sugarme library the vocabulary is used; its greedy
-// match copies a word for each piece it tries, and tries all that a long word
-// contains.
+// Of the sugarme library the vocabulary is used, in which every piece is looked
+// up. Its greedy match is not: it copies a word for each piece it tries, and
+// tries all that a long word contains.
 type wordPiece struct {
 	*normaliser
 	kinds          [256]kind // by the first byte of a character
@@ -141,8 +141,8 @@ type pieces struct {
 	most int // bytes of the longest
 }
 
-// newPieces has room for a number of pieces, but none yet: those that the
-// library is given here it also keeps by id, which takes it longer.
+// newPieces has no piece yet, but room for a number. Those that the library is
+// given before it builds it keeps by id too, which nobody asks for here.
 func newPieces(room int) pieces {
 	vocab := make(model.Vocab, room)
 	return pieces{WordPiece: wordpiece.NewWordPieceBuilder().Vocab(&vocab).Build()}
