@@ -128,6 +128,20 @@ func checkVariant(t *testing.T, g unigramGolden) {
 	}
 }
 
+func TestUnigramCut(t *testing.T) {
+	u := &unigram{Unigram: Unigram{SplitSpaces: true}}
+	for _, tt := range []struct{ in, run, after string }{
+		{"a b", "a", " b"},
+		{" \t\u3000ab\nc", "ab", "\nc"},
+		{"ab", "ab", ""},
+		{" \t\u3000", "", ""},
+	} {
+		if run, after := u.cut([]byte(tt.in)); string(run) != tt.run || string(after) != tt.after {
+			t.Errorf("cut(%q) = %q, %q, want %q, %q", tt.in, run, after, tt.run, tt.after)
+		}
+	}
+}
+
 // newerForms lists the compatibility forms that the reference, with Unicode 17,
 // knows and the tables of Go 1.26 and x/text, those of 15, do not.
 var newerForms = [][2]rune{{0xA7F1, 0xA7F1}, {0x1CCD6, 0x1CCF9}}
