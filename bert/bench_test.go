@@ -58,27 +58,36 @@ func BenchmarkEmbedBatch(b *testing.B) {
 	}
 }
 
-// Text to ids: prose, and the goldens' mix of hard texts.
+var prose = strings.Repeat("## Pruning\n\nThe roses by the wall were cut back hard in *March*; new shoots, about ten, came within a week. ", 100)
+
+// Text to ids: the notes of a real vault one by one, prose, and the goldens'
+// mix of hard texts; by WordPiece and, as far as it goes, by Unigram.
 func BenchmarkTokenize(b *testing.B) {
 	f := fixtures[1]
-	m := f.load(b)
 	var mix strings.Builder
 	for _, g := range f.goldens(b) {
 		mix.WriteString(g.Text)
 		mix.WriteByte('\n')
 	}
-	for _, bb := range []struct{ name, text string }{
-		{"prose", strings.Repeat("## Pruning\n\nThe roses by the wall were cut back hard in *March*; new shoots, about ten, came within a week. ", 100)},
-		{"goldens", mix.String()},
-	} {
-		b.Run("text="+bb.name, func(b *testing.B) {
-			b.SetBytes(int64(len(bb.text)))
-			b.ReportAllocs()
-			n := 0
-			for b.Loop() {
-				n = len(m.tokenizer.ids(bb.text))
+	run := func(b *testing.B, tok *tokenizer, texts ...string) {
+		size, n := 0, 0
+		for _, text := range texts {
+			size += len(text)
+			n += len(tok.ids(text))
+		}
+		b.SetBytes(int64(size))
+		b.ReportAllocs()
+		for b.Loop() {
+			for _, text := range texts {
+				tok.ids(text)
 			}
-			b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "tok/s")
-		})
+		}
+		b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "tok/s")
+		b.ReportMetric(float64(len(texts)), "texts/op")
 	}
+	b.Run("text=vault", func(b *testing.B) { run(b, patched(b, need(b, bigVocabulary), nil), vaultTexts(b)...) })
+	b.Run("text=prose", func(b *testing.B) { run(b, f.load(b).tokenizer, prose) })
+	b.Run("text=goldens", func(b *testing.B) { run(b, f.load(b).tokenizer, mix.String()) })
+	b.Run("text=prose/model=unigram", func(b *testing.B) { run(b, patched(b, unigramFile, nil), prose) })
+	b.Run("text=goldens/model=unigram", func(b *testing.B) { run(b, patched(b, unigramFile, nil), mix.String()) })
 }

@@ -6,12 +6,12 @@ import (
 )
 
 // fit shortens a text to at most limit tokens, [CLS] and [SEP] included, and
-// returns it with all its ids. It is the plugin's own loop, whose steps decide
+// returns it with all its ids, in memory that the buffers' next use overwrites. It is the plugin's own loop, whose steps decide
 // which words a long note is embedded by: take nine tenths of the share that
 // would fit, counted in UTF-16 units, go back to the last space, count again.
 // A newline is no place to go back to. (format section 9.2)
-func (t *tokenizer) fit(text string, limit int) (fitting string, ids []int) {
-	ids = t.ids(text)
+func (t *tokenizer) fit(b *buffers, text string, limit int) (fitting string, ids []int) {
+	ids = t.idsIn(b, text)
 	for units := len16(text); len(ids) > limit && units > 0; {
 		share := float64(limit) / float64(len(ids))
 		units = int(math.Floor(float64(units) * share * 0.9))
@@ -23,7 +23,7 @@ func (t *tokenizer) fit(text string, limit int) (fitting string, ids []int) {
 		} else if len16(text) < units {
 			half = t.half // JavaScript's string keeps one unit of the pair cut in two
 		}
-		ids = t.ids(text + half)
+		ids = t.idsIn(b, text+half)
 	}
 	return text, ids
 }

@@ -71,7 +71,7 @@ func TestFitSteps(t *testing.T) {
 		{"no room at all", "x x", 1, ""},
 	}
 	for _, tt := range tests {
-		if got, _ := tok.fit(tt.in, tt.limit); got != tt.want {
+		if got, _ := tok.fit(new(buffers), tt.in, tt.limit); got != tt.want {
 			t.Errorf("%s: fit(%q, %d) = %q, want %q", tt.name, tt.in, tt.limit, got, tt.want)
 		}
 	}
@@ -107,7 +107,7 @@ func TestFitUTF16(t *testing.T) {
 		}
 		limit := 3 + random.IntN(60)
 		want, rounds := reference(text, limit)
-		if got, _ := tok.fit(text, limit); got != want {
+		if got, _ := tok.fit(new(buffers), text, limit); got != want {
 			t.Fatalf("fit(%q, %d) = %q, want %q", text, limit, got, want)
 		}
 		if rounds > 1 {
@@ -160,7 +160,7 @@ func TestFitProperty(t *testing.T) {
 
 func checkFit(t *testing.T, tok *tokenizer, text string, limit int) {
 	t.Helper()
-	got, ids := tok.fit(text, limit)
+	got, ids := tok.fit(new(buffers), text, limit)
 	if !strings.HasPrefix(text, got) {
 		t.Errorf("fit(%q, %d) = %q, which is no beginning of it", text, limit, got)
 	}

@@ -83,12 +83,12 @@ func (m *Model) EmbedDocument(ctx context.Context, text string) ([]float32, erro
 }
 
 func (m *Model) embed(ctx context.Context, text string) ([]float32, error) {
-	_, ids := m.tokenizer.fit(text, m.profile.MaxTokens)
-	ids = m.cut(ids)
 	calls := m.calls.Add(1)
 	defer m.calls.Add(-1)
 	s := m.scratches.Get().(*scratch)
 	defer m.scratches.Put(s)
+	_, ids := m.tokenizer.fit(&s.words, text, m.profile.MaxTokens)
+	ids = m.cut(ids)
 	if err := m.params.forward(ctx, m.config, ids, s, members(len(ids), runtime.GOMAXPROCS(0), int(calls))); err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func members(T, processors, calls int) int {
 // included. A cut inside a character leaves that character out. A prefix counts:
 // Embed and EmbedDocument shorten it and the text as one, which keeps less.
 func (m *Model) Fit(text string) string {
-	fitting, _ := m.tokenizer.fit(text, m.profile.MaxTokens)
+	fitting, _ := m.tokenizer.fit(new(buffers), text, m.profile.MaxTokens)
 	return fitting
 }
 

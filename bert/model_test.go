@@ -87,7 +87,7 @@ func TestUnigramModel(t *testing.T) {
 			t.Errorf("the %s %.40q is %.2g off, %v, want at most %g", g.Purpose, g.Text, d, err, vectorTolerance)
 		}
 		prefix := map[string]string{"query": e5.QueryPrefix, "document": e5.DocumentPrefix}[g.Purpose]
-		if _, ids := m.tokenizer.fit(prefix+g.Text, 512); len(ids) != g.N {
+		if _, ids := m.tokenizer.fit(new(buffers), prefix+g.Text, 512); len(ids) != g.N {
 			t.Errorf("the %s %.40q has %d tokens, want %d", g.Purpose, g.Text, len(ids), g.N)
 		}
 		if g.Half {
@@ -182,6 +182,25 @@ func TestEmbedConcurrently(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+// Embedding allocates its result and nothing else once a text as long has been
+// embedded: one text of the built-in model, and one that is cut.
+func TestEmbedAllocatesItsResult(t *testing.T) {
+	skipShort(t) // also run with the race detector, which drops what is kept
+	m := fixtures[0].load(t)
+	for _, words := range []int{5, 100, 600} {
+		text := strings.Repeat("some words, ", words)
+		run := func() {
+			if _, err := m.Embed(context.Background(), text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run()
+		if n := testing.AllocsPerRun(20, run); n > 1 {
+			t.Errorf("Embed of %d words allocates %v times, want once", 2*words, n)
+		}
+	}
 }
 
 // The forward pass allocates nothing once its scratch has met the length.

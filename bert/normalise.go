@@ -1,7 +1,8 @@
 package bert
 
 import (
-	"bytes"
+	"cmp"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -13,113 +14,158 @@ import (
 // accents.
 type normaliser struct {
 	clean, isolate, lower, strip bool
+	ascii                        [utf8.RuneSelf]byte // what each ASCII character becomes, or gone
 }
 
-// normalise returns the normalised text. Invalid UTF-8 counts as U+FFFD.
-func (n normaliser) normalise(text string) string {
-	out := make([]byte, 0, len(text)+len(text)/8)
-	sigma := false
-	for _, r := range text {
-		if n.clean {
-			if isDropped(r) {
-				continue
-			}
-			if isSpace(r) {
-				r = ' '
-			}
-		}
+const gone = 0xFF // no ASCII character
+
+func newNormaliser(s WordPiece) *normaliser {
+	n := &normaliser{clean: s.CleanText, isolate: s.ChineseChars, lower: s.Lowercase, strip: s.StripAccents}
+	for b := range n.ascii {
+		r := rune(b)
 		switch {
-		case n.isolate && isIdeograph(r):
-			out = append(out, ' ')
-			out = utf8.AppendRune(out, r)
-			out = append(out, ' ')
-			continue
-		case n.lower && r == 'Σ':
-			sigma = true // which of the two small letters depends on what follows
-		case n.lower && r == 'İ':
-			out = append(out, 'i') // U+0130 alone has a lower case of two characters
-			r = '\u0307'
+		case n.clean && isDropped(r):
+			r = gone
+		case n.clean && isSpace(r):
+			r = ' '
 		case n.lower:
-			r = toLower(r)
+			r = unicode.ToLower(r)
 		}
-		out = utf8.AppendRune(out, r)
+		n.ascii[b] = byte(r)
 	}
-	if sigma {
-		lowerSigmas(out)
-	}
-	if n.strip {
-		out = stripAccents(out)
-	}
-	return string(out)
+	return n
 }
 
-// stripAccents decomposes the text (NFD) and removes its nonspacing marks. It
-// is not composed again: Hangul stays in single letters.
-func stripAccents(text []byte) []byte {
-	if isASCII(text) {
-		return text
-	}
-	text = norm.NFD.Bytes(text)
-	kept := text[:0]
-	for len(text) > 0 {
-		r, size := utf8.DecodeRune(text)
-		if r < utf8.RuneSelf || !unicode.Is(unicode.Mn, r) {
-			kept = append(kept, text[:size]...)
+// normalise appends the normalised text to out. Invalid UTF-8 counts as U+FFFD.
+func (n *normaliser) normalise(out []byte, text string) []byte {
+	out = slices.Grow(out, len(text)+len(text)/8)
+	beyond := -1 // where in out the characters beyond ASCII begin
+	for at, size := 0, 0; at < len(text); at += size {
+		if b := text[at]; b < utf8.RuneSelf {
+			size = 1
+			if b = n.ascii[b]; b != gone {
+				out = append(out, b)
+			}
+			continue
 		}
-		text = text[size:]
+		if beyond < 0 {
+			beyond = len(out)
+		}
+		var r rune
+		r, size = utf8.DecodeRuneInString(text[at:])
+		switch {
+		case n.clean && isDropped(r):
+		case n.clean && isSpace(r):
+			out = append(out, ' ')
+		case n.isolate && isIdeograph(r):
+			out = append(n.appendRune(append(out, ' '), r), ' ')
+		case n.lower && r == 'Σ':
+			out = n.appendRune(out, n.smallSigma(text[:at], text[at+size:]))
+		case n.lower && r == 'İ': // alone has a lower case of two characters
+			out = n.appendRune(append(out, 'i'), '\u0307')
+		case n.lower:
+			out = n.appendRune(out, unicode.ToLower(r))
+		default:
+			out = n.appendRune(out, r)
+		}
 	}
+	if n.strip && beyond >= 0 {
+		out = dropMarks(out, beyond)
+	}
+	return out
+}
+
+// appendRune appends a character, decomposed (NFD) if it is to be stripped of its
+// accents. It is not composed again: Hangul stays in single letters.
+func (n *normaliser) appendRune(out []byte, r rune) []byte {
+	at := len(out)
+	out = utf8.AppendRune(out, r)
+	if !n.strip || r < utf8.RuneSelf {
+		return out
+	}
+	if '가' <= r && r <= '힣' {
+		return appendJamo(out[:at], r)
+	}
+	if parts := norm.NFD.Properties(out[at:]).Decomposition(); parts != nil {
+		out = append(out[:at], parts...)
+	}
+	return out
+}
+
+// dropMarks removes the nonspacing marks from a text, in place, and brings the
+// other marks that stand in a row into their canonical order.
+func dropMarks(text []byte, from int) []byte {
+	kept, row := text[:from], from // in kept[row:] are marks only
+	for size := 0; from < len(text); from += size {
+		var r rune
+		var class uint8 // 0: no mark, or one that others do not pass
+		if r, size = utf8.DecodeRune(text[from:]); r >= utf8.RuneSelf {
+			class = norm.NFD.Properties(text[from:]).CCC()
+		}
+		if class == 0 {
+			sortMarks(kept[row:])
+		}
+		if r < utf8.RuneSelf || !unicode.Is(unicode.Mn, r) {
+			kept = append(kept, text[from:from+size]...)
+		}
+		if class == 0 {
+			row = len(kept)
+		}
+	}
+	sortMarks(kept[row:])
 	return kept
 }
 
-// lowerSigmas replaces each capital sigma in place (all three are two bytes
-// long) by Unicode's Final_Sigma rule: ς at the end of a word, σ elsewhere.
-// Case-ignorable characters are looked through on both sides.
-func lowerSigmas(text []byte) {
-	for at := 0; ; at += len("Σ") {
-		i := bytes.Index(text[at:], []byte("Σ"))
-		if i < 0 {
-			return
-		}
-		at += i
-		small := "σ"
-		if endsCased(text[:at]) && !startsCased(text[at+len("Σ"):]) {
-			small = "ς"
-		}
-		copy(text[at:], small)
+func sortMarks(row []byte) {
+	if len(row) == 0 {
+		return
 	}
+	marks := []rune(string(row))
+	class := func(r rune) uint8 { return norm.NFD.PropertiesString(string(r)).CCC() }
+	slices.SortStableFunc(marks, func(a, b rune) int { return cmp.Compare(class(a), class(b)) })
+	copy(row, string(marks))
 }
 
-func endsCased(text []byte) bool {
-	for len(text) > 0 {
-		r, size := utf8.DecodeLastRune(text)
-		if !isCaseIgnorable(r) {
+// appendJamo decomposes a Hangul syllable by Unicode's formula.
+func appendJamo(out []byte, r rune) []byte {
+	const vowels, tails = 21, 28
+	r -= '가'
+	out = utf8.AppendRune(out, 0x1100+r/(vowels*tails))
+	out = utf8.AppendRune(out, 0x1161+r/tails%vowels)
+	if tail := r % tails; tail > 0 {
+		out = utf8.AppendRune(out, 0x11A7+tail)
+	}
+	return out
+}
+
+// smallSigma is the small letter of a capital sigma by Unicode's Final_Sigma
+// rule: ς at the end of a word, σ elsewhere. Case-ignorable characters, and
+// those that cleaning drops, are looked through on both sides.
+func (n *normaliser) smallSigma(before, after string) rune {
+	for len(before) > 0 {
+		r, size := utf8.DecodeLastRuneInString(before)
+		if before = before[:len(before)-size]; n.isLookedThrough(r) {
+			continue
+		}
+		if isCased(r) && !n.startsCased(after) {
+			return 'ς'
+		}
+		break
+	}
+	return 'σ'
+}
+
+func (n *normaliser) startsCased(text string) bool {
+	for _, r := range text {
+		if !n.isLookedThrough(r) {
 			return isCased(r)
 		}
-		text = text[:len(text)-size]
 	}
 	return false
 }
 
-func startsCased(text []byte) bool {
-	for len(text) > 0 {
-		r, size := utf8.DecodeRune(text)
-		if !isCaseIgnorable(r) {
-			return isCased(r)
-		}
-		text = text[size:]
-	}
-	return false
-}
-
-// toLower is Unicode's simple lower case, with a short way for ASCII.
-func toLower(r rune) rune {
-	if r < utf8.RuneSelf {
-		if 'A' <= r && r <= 'Z' {
-			return r + ('a' - 'A')
-		}
-		return r
-	}
-	return unicode.ToLower(r)
+func (n *normaliser) isLookedThrough(r rune) bool {
+	return isCaseIgnorable(r) || n.clean && isDropped(r)
 }
 
 // isDropped reports whether cleaning removes r: U+0000, U+FFFD and the
@@ -170,13 +216,4 @@ func isCaseIgnorable(r rune) bool {
 		return true
 	}
 	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk)
-}
-
-func isASCII(text []byte) bool {
-	for _, b := range text {
-		if b >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }

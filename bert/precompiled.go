@@ -48,7 +48,7 @@ func precompiled(text string) string {
 		}
 		out = utf8.AppendRune(out, r)
 	}
-	if isASCII(out) {
+	if !slices.ContainsFunc(out, func(b byte) bool { return b >= utf8.RuneSelf }) {
 		return string(out)
 	}
 	const tilde = "\uFF5E"

@@ -19,6 +19,7 @@ func stride(width int) int {
 // pass are those of another text. Rows of queries are stride(H) apart, all
 // others lie one after the other.
 type scratch struct {
+	words   buffers
 	config  Config
 	layer   *layer
 	step    func(l *layer, s *scratch, d *desk, first, end int)

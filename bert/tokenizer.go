@@ -20,10 +20,11 @@ type tokenizer struct {
 // segmenter is that in which tokenizers differ. It works on the sections of a
 // text between its literal tokens.
 type segmenter interface {
-	normalise(section string) string
+	// normalise appends a section as pieces are looked for in it.
+	normalise(out []byte, section string) []byte
 	// appendIDs appends the ids of the pieces of a normalised section. It is
 	// told whether the text begins with the section.
-	appendIDs(ids []int, section string, first bool) []int
+	appendIDs(ids []int, section []byte, first bool) []int
 }
 
 func newTokenizer(v Vocabulary) (*tokenizer, error) {
@@ -48,10 +49,18 @@ func newTokenizer(v Vocabulary) (*tokenizer, error) {
 	return t, nil
 }
 
+// buffers is memory that one text after the other can be taken apart in.
+type buffers struct {
+	ids        []int
+	normalised []byte // the section at hand
+}
+
 // ids returns all ids of the text, [CLS] first and [SEP] last, uncut.
-func (t *tokenizer) ids(text string) []int {
-	ids := make([]int, 1, len(text)/4+2)
-	ids[0] = t.cls
+func (t *tokenizer) ids(text string) []int { return t.idsIn(new(buffers), text) }
+
+// idsIn is ids in memory that the next call with the same buffers overwrites.
+func (t *tokenizer) idsIn(b *buffers, text string) []int {
+	ids := append(slices.Grow(b.ids[:0], len(text)/3+2), t.cls)
 	var before Literal
 	for first := true; ; first = false {
 		at, literal := t.special.next(text)
@@ -62,14 +71,15 @@ func (t *tokenizer) ids(text string) []int {
 		if literal.LStrip {
 			section = strings.TrimRightFunc(section, isSpace)
 		}
-		section = t.normalise(section)
-		if id, is := t.special.id(section); is { // such as "＜s＞", and nothing beside it
+		b.normalised = t.normalise(b.normalised[:0], section)
+		if id, is := t.special.id(b.normalised); is { // such as "＜s＞", and nothing beside it
 			ids = append(ids, id)
 		} else {
-			ids = t.appendIDs(ids, section, first)
+			ids = t.appendIDs(ids, b.normalised, first)
 		}
 		if literal.Text == "" {
-			return append(ids, t.sep)
+			b.ids = append(ids, t.sep)
+			return b.ids
 		}
 		ids = append(ids, literal.id)
 		text = text[at+len(literal.Text):]
@@ -127,9 +137,9 @@ func (l literals) next(text string) (at int, found literal) {
 }
 
 // id returns the id of the literal token that is spelt like the text.
-func (l literals) id(text string) (id int, is bool) {
+func (l literals) id(text []byte) (id int, is bool) {
 	for _, literal := range l.longest {
-		if literal.Text == text {
+		if literal.Text == string(text) {
 			return literal.id, true
 		}
 	}

@@ -36,7 +36,19 @@ func TestTokensGolden(t *testing.T) {
 	}
 }
 
-var uncased = normaliser{clean: true, isolate: true, lower: true, strip: true}
+var uncased = newWordPiece(Vocabulary{WordPiece: &WordPiece{CleanText: true, ChineseChars: true, Lowercase: true, StripAccents: true}}, nil)
+
+// split is the words of a text, joined by "|".
+func split(w *wordPiece, text string) string {
+	var words []string
+	for rest := w.normalise(nil, text); len(rest) > 0; {
+		var word []byte
+		if word, rest = w.cut(rest); len(word) > 0 {
+			words = append(words, string(word))
+		}
+	}
+	return strings.Join(words, "|")
+}
 
 func TestNormaliseAndSplit(t *testing.T) {
 	tests := []struct{ in, want string }{
@@ -63,8 +75,7 @@ func TestNormaliseAndSplit(t *testing.T) {
 		{"σας ΣΑΣ", "σας|σας"},
 	}
 	for _, tt := range tests {
-		got := strings.Join(slices.Collect(words(uncased.normalise(tt.in))), "|")
-		if got != tt.want {
+		if got := split(uncased, tt.in); got != tt.want {
 			t.Errorf("words of %q = %q, want %q", tt.in, got, tt.want)
 		}
 	}
@@ -72,18 +83,18 @@ func TestNormaliseAndSplit(t *testing.T) {
 
 func TestNormaliseSettings(t *testing.T) {
 	tests := []struct {
-		n        normaliser
+		settings WordPiece
 		in, want string
 	}{
-		{normaliser{}, "É\x00Ω中\u00a0", "É\x00Ω中\u00a0"},
-		{normaliser{clean: true}, "É\x00Ω中\u00a0", "ÉΩ中 "},
-		{normaliser{isolate: true}, "É中x", "É 中 x"},
-		{normaliser{lower: true}, "ÉİΑΣ", "éi\u0307ας"},
-		{normaliser{strip: true}, "Éİ", "EI"},
+		{WordPiece{}, "É\x00Ω中\u00a0", "É\x00Ω中\u00a0"},
+		{WordPiece{CleanText: true}, "É\x00Ω中\u00a0", "ÉΩ中 "},
+		{WordPiece{ChineseChars: true}, "É中x", "É 中 x"},
+		{WordPiece{Lowercase: true}, "ÉİΑΣ", "éi\u0307ας"},
+		{WordPiece{StripAccents: true}, "Éİ", "EI"},
 	}
 	for _, tt := range tests {
-		if got := tt.n.normalise(tt.in); got != tt.want {
-			t.Errorf("%+v.normalise(%q) = %q, want %q", tt.n, tt.in, got, tt.want)
+		if got := string(newNormaliser(tt.settings).normalise(nil, tt.in)); got != tt.want {
+			t.Errorf("%+v.normalise(%q) = %q, want %q", tt.settings, tt.in, got, tt.want)
 		}
 	}
 }
@@ -179,7 +190,7 @@ func TestCodePoints(t *testing.T) {
 		if 0xD800 <= r && r <= 0xDFFF {
 			continue // no such characters in UTF-8
 		}
-		got := strings.Join(slices.Collect(words(uncased.normalise("a"+string(r)+"b"))), "|")
+		got := split(uncased, "a"+string(r)+"b")
 		want, listed := table[r]
 		if !listed {
 			want = "a" + string(r) + "b"

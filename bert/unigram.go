@@ -1,9 +1,9 @@
 package bert
 
 import (
+	"bytes"
 	"iter"
 	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -42,28 +42,29 @@ func newUnigram(v Vocabulary, ids map[string]int) *unigram {
 	return u
 }
 
-func (u *unigram) normalise(section string) string {
+func (u *unigram) normalise(out []byte, section string) []byte {
 	for _, step := range u.steps {
 		section = step.apply(section)
 	}
-	return section
+	return append(out, section...)
 }
 
-func (u *unigram) appendIDs(ids []int, section string, first bool) []int {
-	var l lattice
+func (u *unigram) appendIDs(ids []int, section []byte, first bool) []int {
 	var unknown []byte // the text of the unknown pieces since the last known one
 	flush := func() {
 		if len(unknown) > 0 {
-			ids = append(ids, u.literal(string(unknown)))
+			ids = append(ids, u.literal(unknown))
 		}
 		unknown = unknown[:0]
 	}
 	mark := u.Mark == "always" || u.Mark == "first" && first
-	for word := range u.words(section) {
-		word = strings.ReplaceAll(word, " ", spaceMark)
-		if mark && !strings.HasPrefix(word, spaceMark) {
-			word = spaceMark + word
+	l := newLattice()
+	var run, word []byte
+	for len(section) > 0 {
+		if run, section = u.cut(section); len(run) == 0 {
+			break
 		}
+		word = appendMarked(word[:0], run, mark)
 		for _, n := range l.best(u, word) {
 			id := int(n.id)
 			if id == u.unk {
@@ -83,22 +84,40 @@ func (u *unigram) appendIDs(ids []int, section string, first bool) []int {
 
 // literal is the id of an unknown piece. It is that of a literal token when
 // normalising has given the piece, or unknown pieces in a row, its spelling.
-func (u *unigram) literal(text string) int {
-	if id, known := u.literals[text]; known {
+func (u *unigram) literal(text []byte) int {
+	if id, known := u.literals[string(text)]; known {
 		return id
 	}
 	return u.unk
 }
 
-// words yields the words of a normalised section.
-func (u *unigram) words(section string) iter.Seq[string] {
-	if u.SplitSpaces {
-		return strings.FieldsFuncSeq(section, isSpace)
+// cut takes the first run that becomes a word off a normalised text, and white
+// space before it. There is none in white space alone.
+func (u *unigram) cut(text []byte) (run, after []byte) {
+	if !u.SplitSpaces {
+		return text, nil
 	}
-	return func(yield func(string) bool) {
-		if section != "" {
-			yield(section)
+	text = bytes.TrimLeftFunc(text, isSpace)
+	if end := bytes.IndexFunc(text, isSpace); end >= 0 {
+		return text[:end], text[end:]
+	}
+	return text, nil
+}
+
+// appendMarked appends a run with its spaces marked, one before it included if
+// it is to begin with a mark.
+func appendMarked(word, run []byte, begin bool) []byte {
+	if begin && run[0] != ' ' && !bytes.HasPrefix(run, []byte(spaceMark)) {
+		word = append(word, spaceMark...)
+	}
+	for {
+		at := bytes.IndexByte(run, ' ')
+		if at < 0 {
+			return append(word, run...)
 		}
+		word = append(word, run[:at]...)
+		word = append(word, spaceMark...)
+		run = run[at+1:]
 	}
 }
 
@@ -107,6 +126,11 @@ type lattice struct {
 	nodes       []node
 	first, last []int32 // by byte of the word: the first and last node that end there; 0: none
 	path        []node
+}
+
+func newLattice() lattice {
+	const size = 64 // bytes; hardly a word is longer
+	return lattice{make([]node, 0, 2*size), make([]int32, 0, size), make([]int32, 0, size), make([]node, 0, size)}
 }
 
 // node is a piece at a place of the word.
@@ -121,13 +145,13 @@ type node struct {
 // best returns the likeliest way to take the word apart. Of equal ways the one
 // found first wins, node by node: sums are rounded, so the order and place of
 // each addition are the plugin library's.
-func (l *lattice) best(u *unigram, word string) []node {
+func (l *lattice) best(u *unigram, word []byte) []node {
 	l.nodes = append(l.nodes[:0], node{}) // before the word
 	l.first = append(l.first[:0], make([]int32, len(word)+1)...)
 	l.last = append(l.last[:0], make([]int32, len(word)+1)...)
 	size := 0
 	for at := 0; at < len(word); at += size {
-		_, size = utf8.DecodeRuneInString(word[at:])
+		_, size = utf8.DecodeRune(word[at:])
 		whole := false // is the character a piece by itself?
 		for end, id := range u.prefixes.all(word[at:]) {
 			l.add(at, at+end, id, u.Scores[id])
@@ -195,16 +219,16 @@ func newPrefixes(pieces []string, ids map[string]int) prefixes {
 
 // all yields the ends in the text, which is not empty, and the ids of the
 // pieces it begins with, the shortest first.
-func (p *prefixes) all(text string) iter.Seq2[int, int] {
+func (p *prefixes) all(text []byte) iter.Seq2[int, int] {
 	return func(yield func(end, id int) bool) {
-		first, end := utf8.DecodeRuneInString(text)
-		second, _ := utf8.DecodeRuneInString(text[end:])
+		first, end := utf8.DecodeRune(text)
+		second, _ := utf8.DecodeRune(text[end:])
 		longest := min(p.longest[[2]rune{first, second}], len(text))
 		for {
-			if id, known := p.ids[text[:end]]; known && id < p.pieces && !yield(end, id) || end >= longest {
+			if id, known := p.ids[string(text[:end])]; known && id < p.pieces && !yield(end, id) || end >= longest {
 				return
 			}
-			_, size := utf8.DecodeRuneInString(text[end:])
+			_, size := utf8.DecodeRune(text[end:])
 			end += size
 		}
 	}

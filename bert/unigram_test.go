@@ -90,7 +90,7 @@ func TestUnigramGolden(t *testing.T) {
 		case g.Limit > 0:
 			seen["cut"]++
 			var cut string
-			if cut, got = tok.fit(g.Text, g.Limit); cut != g.Cut {
+			if cut, got = tok.fit(new(buffers), g.Text, g.Limit); cut != g.Cut {
 				t.Errorf("fit(%q, %d) = %q, want %q", g.Text, g.Limit, cut, g.Cut)
 			}
 			if g.Half && want[len(want)-2] != tok.segmenter.(*unigram).unk {
@@ -124,6 +124,20 @@ func checkVariant(t *testing.T, g unigramGolden) {
 	for i, text := range g.Texts {
 		if got := tok.ids(text); !slices.Equal(got, want[i]) {
 			t.Errorf("ids(%q) = %v, want %v", text, got, want[i])
+		}
+	}
+}
+
+func TestUnigramCut(t *testing.T) {
+	u := &unigram{Unigram: Unigram{SplitSpaces: true}}
+	for _, tt := range []struct{ in, run, after string }{
+		{"a b", "a", " b"},
+		{" \t\u3000ab\nc", "ab", "\nc"},
+		{"ab", "ab", ""},
+		{" \t\u3000", "", ""},
+	} {
+		if run, after := u.cut([]byte(tt.in)); string(run) != tt.run || string(after) != tt.after {
+			t.Errorf("cut(%q) = %q, %q, want %q, %q", tt.in, run, after, tt.run, tt.after)
 		}
 	}
 }
@@ -244,7 +258,7 @@ func TestUnigramHostile(t *testing.T) {
 			fastest := time.Hour
 			for range 3 { // the machine may be busy
 				start := time.Now()
-				tok.fit(text, 512)
+				tok.fit(new(buffers), text, 512)
 				fastest = min(fastest, time.Since(start))
 			}
 			if fastest > time.Second {
