@@ -24,7 +24,8 @@ func (c *crew) hire(size int) {
 			defer c.away.Done()
 			defer func() {
 				if p := recover(); p != nil {
-					c.panicked.Store(&p)
+					kept := p // p itself would be on the heap each time
+					c.panicked.Store(&kept)
 				}
 			}()
 			c.take(member)
