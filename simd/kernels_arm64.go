@@ -27,19 +27,58 @@ func dotRows(dst, q, rows []float32) {
 	dotRowsGeneric(dst, q, rows)
 }
 
-// The row functions are plain Go on arm64.
+func add(dst, src []float32) {
+	if active == NEON {
+		addNEON(&dst[0], &src[0], len(dst))
+		return
+	}
+	addGeneric(dst, src)
+}
 
-func add(dst, src []float32)                          { addGeneric(dst, src) }
-func gelu(x []float32)                                { geluGeneric(x) }
-func softmax(x []float32, scale float32)              { softmaxGeneric(x, scale) }
-func layerNorm(x, gamma, beta []float32, eps float32) { layerNormGeneric(x, gamma, beta, eps) }
+func gelu(x []float32) {
+	if active == NEON {
+		geluNEON(&x[0], len(x))
+		return
+	}
+	geluGeneric(x)
+}
 
-func (l Level) widens() bool { return false }
+func softmax(x []float32, scale float32) {
+	if active == NEON {
+		softmaxNEON(&x[0], len(x), scale)
+		return
+	}
+	softmaxGeneric(x, scale)
+}
 
-func widen(_ Level, dst []float32, src []uint16) { widenGeneric(dst, src) }
+func layerNorm(x, gamma, beta []float32, eps float32) {
+	if active == NEON {
+		layerNormNEON(&x[0], &gamma[0], &beta[0], len(x), eps)
+		return
+	}
+	layerNormGeneric(x, gamma, beta, eps)
+}
 
-func transpose(_ Level, dst []float32, dstride int, src []float32, sstride, rows, width int) {
-	transposeGeneric(dst, dstride, src, sstride, rows, width)
+func (l Level) widens() bool { return l == NEON }
+
+func widen(l Level, dst []float32, src []uint16) {
+	if l == NEON {
+		widenNEON(&dst[0], &src[0], len(dst)/8)
+		return
+	}
+	widenGeneric(dst, src)
+}
+
+func transpose(l Level, dst []float32, dstride int, src []float32, sstride, rows, width int) {
+	r := 0
+	if l == NEON && width%4 == 0 {
+		for ; rows-r >= 4; r += 4 {
+			transpose4NEON(&dst[r], dstride, &src[r*sstride], sstride, width/4)
+		}
+	}
+	if r < rows {
+		transposeGeneric(dst[r:], dstride, src[r*sstride:], sstride, rows-r, width)
+	}
 }
 
 func mulBlocks(l Level, y []float32, ystride int, x []float32, xstride, height, blocks int, panel []float32, k int, base []float32, basestride int, _ unsafe.Pointer) {
@@ -85,6 +124,24 @@ func dotNEON(a, b *float32, n int) float32
 
 //go:noescape
 func dotRows4NEON(dst, q, rows *float32, n, groups int)
+
+//go:noescape
+func addNEON(dst, src *float32, n int)
+
+//go:noescape
+func widenNEON(dst *float32, src *uint16, eights int)
+
+//go:noescape
+func transpose4NEON(dst *float32, dstride int, src *float32, sstride, fours int)
+
+//go:noescape
+func geluNEON(x *float32, n int)
+
+//go:noescape
+func softmaxNEON(x *float32, n int, scale float32)
+
+//go:noescape
+func layerNormNEON(x, gamma, beta *float32, n int, eps float32)
 
 //go:noescape
 func mul1x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
