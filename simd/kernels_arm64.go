@@ -81,39 +81,33 @@ func transpose(l Level, dst []float32, dstride int, src []float32, sstride, rows
 	}
 }
 
-func mulBlocks(l Level, y []float32, ystride int, x []float32, xstride, height, blocks int, panel []float32, k int, base []float32, basestride int, _ unsafe.Pointer) {
+func mulBlocks(l Level, y []float32, ystride int, x []float32, xstride, height, blocks int, panel []float32, k int, base []float32, basestride int, ahead unsafe.Pointer) {
 	if l == NEON {
-		for b := range blocks {
-			var part *float32
-			if base != nil {
-				part = &base[b*height*basestride]
-			}
-			mulBlockNEON(&y[b*height*ystride], ystride, &x[b*height*xstride], xstride, height, &panel[0], k, part, basestride)
-		}
+		mulBlocksNEON(&y[0], ystride, &x[0], xstride, height, blocks, &panel[0], k, unsafe.SliceData(base), basestride, ahead)
 		return
 	}
 	mulBlocksGeneric(y, ystride, x, xstride, height, blocks, panel, k, base, basestride)
 }
 
-// mulBlockNEON is one block of 1 to 8 rows and 8 columns.
-func mulBlockNEON(y *float32, ystride int, x *float32, xstride, rows int, panel *float32, k int, base *float32, basestride int) {
-	switch rows {
+// mulBlocksNEON is for blocks of 1 to 8 rows and 8 columns.
+func mulBlocksNEON(y *float32, ystride int, x *float32, xstride, height, blocks int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer) {
+	switch height {
 	case 1:
-		mul1x8NEON(y, ystride, x, xstride, panel, k, base, basestride)
+		mul1x8NEON(y, ystride, x, xstride, panel, k, base, basestride, ahead, blocks)
 	case 2:
-		mul2x8NEON(y, ystride, x, xstride, panel, k, base, basestride)
+		mul2x8NEON(y, ystride, x, xstride, panel, k, base, basestride, ahead, blocks)
 	case 3:
-		mul3x8NEON(y, ystride, x, xstride, panel, k, base, basestride)
+		mul3x8NEON(y, ystride, x, xstride, panel, k, base, basestride, ahead, blocks)
 	case 4:
-		mul4x8NEON(y, ystride, x, xstride, panel, k, base, basestride)
+		mul4x8NEON(y, ystride, x, xstride, panel, k, base, basestride, ahead, blocks)
 	case 5:
-		mul5x8NEON(y, ystride, x, xstride, panel, k, base, basestride)
+		mul5x8NEON(y, ystride, x, xstride, panel, k, base, basestride, ahead, blocks)
 	case 6:
-		mul6x8NEON(y, ystride, x, xstride, panel, k, base, basestride)
+		mul6x8NEON(y, ystride, x, xstride, panel, k, base, basestride, ahead, blocks)
 	case 7:
-		mul7x8NEON(y, ystride, x, xstride, panel, k, base, basestride)
+		mul7x8NEON(y, ystride, x, xstride, panel, k, base, basestride, ahead, blocks)
 	case 8:
-		mul8x8NEON(y, ystride, x, xstride, panel, k, base, basestride)
+		mul8x8NEON(y, ystride, x, xstride, panel, k, base, basestride, ahead, blocks)
 	}
 }
 
@@ -144,25 +138,25 @@ func softmaxNEON(x *float32, n int, scale float32)
 func layerNormNEON(x, gamma, beta *float32, n int, eps float32)
 
 //go:noescape
-func mul1x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+func mul1x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 
 //go:noescape
-func mul2x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+func mul2x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 
 //go:noescape
-func mul3x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+func mul3x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 
 //go:noescape
-func mul4x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+func mul4x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 
 //go:noescape
-func mul5x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+func mul5x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 
 //go:noescape
-func mul6x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+func mul6x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 
 //go:noescape
-func mul7x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+func mul7x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 
 //go:noescape
-func mul8x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+func mul8x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)

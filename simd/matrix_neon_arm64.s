@@ -6,9 +6,9 @@
 
 // Blocks of the matrix product for NEON: 1 to 8 rows of x times a panel of 8 columns.
 
-// func mul1x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+// func mul1x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
-// 	for r := range 1 {
+// 	for r := range 1 * blocks {
 // 		for c := range 8 {
 // 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
@@ -17,23 +17,38 @@
 // 		}
 // 	}
 //
-// R0  y: next row    R1 bytes from row to row    R2-R2 next values of the rows of x
+// R0  y: next row    R1 bytes from row to row    R2-R2 next values of the block's rows of x
 // R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
-// V0-V1  sums, two registers a row    V16-V16 values of the rows    V24-V27 values of the panel
-TEXT ·mul1x8NEON(SB), NOSPLIT, $0-64
+// R15 ahead: what will be read soon    R19 blocks left    R20 bytes from the end of a row of x to the next block's
+// V0-V7  sums, two registers a row, sets of them: 4    V16-V16 values of the rows    V24-V27 values of the panel
+TEXT ·mul1x8NEON(SB), NOSPLIT, $0-80
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
-	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
 	MOVD base+48(FP), R12
 	MOVD basestride+56(FP), R14
+	MOVD ahead+64(FP), R15
+	MOVD blocks+72(FP), R19
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
 	LSL  $2, R14, R14
+	MOVD $1, R20
+	MUL  R13, R20, R20
+	SUB  R11<<2, R20, R20
+
+next_block:
+	MOVD panel+32(FP), R10
+	MOVD k+40(FP), R11
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
 	CBZ  R12, no_base
 	VLD1 (R12), [V0.S4, V1.S4]
 	ADD  R14, R12, R12
@@ -44,18 +59,20 @@ no_base:
 
 at_least_4:
 	VLD1.P 16(R2), [V16.S4]
+	PRFM (R15), PLDL2KEEP
+	ADD  $64, R15, R15
 	VLD1.P 32(R10), [V24.S4, V25.S4]
 	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
 	WORD $0x4f901321 // fmla v1.4s, v25.4s, v16.s[0]
 	VLD1.P 32(R10), [V26.S4, V27.S4]
-	WORD $0x4fb01340 // fmla v0.4s, v26.4s, v16.s[1]
-	WORD $0x4fb01361 // fmla v1.4s, v27.4s, v16.s[1]
+	WORD $0x4fb01342 // fmla v2.4s, v26.4s, v16.s[1]
+	WORD $0x4fb01363 // fmla v3.4s, v27.4s, v16.s[1]
 	VLD1.P 32(R10), [V24.S4, V25.S4]
-	WORD $0x4f901b00 // fmla v0.4s, v24.4s, v16.s[2]
-	WORD $0x4f901b21 // fmla v1.4s, v25.4s, v16.s[2]
+	WORD $0x4f901b04 // fmla v4.4s, v24.4s, v16.s[2]
+	WORD $0x4f901b25 // fmla v5.4s, v25.4s, v16.s[2]
 	VLD1.P 32(R10), [V26.S4, V27.S4]
-	WORD $0x4fb01b40 // fmla v0.4s, v26.4s, v16.s[3]
-	WORD $0x4fb01b61 // fmla v1.4s, v27.4s, v16.s[3]
+	WORD $0x4fb01b46 // fmla v6.4s, v26.4s, v16.s[3]
+	WORD $0x4fb01b67 // fmla v7.4s, v27.4s, v16.s[3]
 	SUBS $4, R11, R11
 	BGE  at_least_4
 
@@ -72,12 +89,22 @@ one_more:
 	BNE  one_more
 
 summed:
+	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
+	WORD $0x4e25d421 // fadd v1.4s, v1.4s, v5.4s
+	WORD $0x4e26d442 // fadd v2.4s, v2.4s, v6.4s
+	WORD $0x4e27d463 // fadd v3.4s, v3.4s, v7.4s
+	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	WORD $0x4e23d421 // fadd v1.4s, v1.4s, v3.4s
 	VST1 [V0.S4, V1.S4], (R0)
+	ADD  R1, R0, R0
+	ADD  R20, R2, R2
+	SUBS $1, R19, R19
+	BNE  next_block
 	RET
 
-// func mul2x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+// func mul2x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
-// 	for r := range 2 {
+// 	for r := range 2 * blocks {
 // 		for c := range 8 {
 // 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
@@ -86,26 +113,47 @@ summed:
 // 		}
 // 	}
 //
-// R0  y: next row    R1 bytes from row to row    R2-R3 next values of the rows of x
+// R0  y: next row    R1 bytes from row to row    R2-R3 next values of the block's rows of x
 // R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
-// V0-V3  sums, two registers a row    V16-V17 values of the rows    V24-V27 values of the panel
-TEXT ·mul2x8NEON(SB), NOSPLIT, $0-64
+// R15 ahead: what will be read soon    R19 blocks left    R20 bytes from the end of a row of x to the next block's
+// V0-V15  sums, two registers a row, sets of them: 4    V16-V17 values of the rows    V24-V27 values of the panel
+TEXT ·mul2x8NEON(SB), NOSPLIT, $0-80
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
-	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
 	MOVD base+48(FP), R12
 	MOVD basestride+56(FP), R14
+	MOVD ahead+64(FP), R15
+	MOVD blocks+72(FP), R19
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
 	LSL  $2, R14, R14
+	MOVD $2, R20
+	MUL  R13, R20, R20
+	SUB  R11<<2, R20, R20
 	ADD  R13, R2, R3
+
+next_block:
+	MOVD panel+32(FP), R10
+	MOVD k+40(FP), R11
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
 	VEOR V2.B16, V2.B16, V2.B16
 	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
 	CBZ  R12, no_base
 	VLD1 (R12), [V0.S4, V1.S4]
 	ADD  R14, R12, R12
@@ -119,26 +167,28 @@ no_base:
 at_least_4:
 	VLD1.P 16(R2), [V16.S4]
 	VLD1.P 16(R3), [V17.S4]
+	PRFM (R15), PLDL2KEEP
+	ADD  $64, R15, R15
 	VLD1.P 32(R10), [V24.S4, V25.S4]
 	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
 	WORD $0x4f901321 // fmla v1.4s, v25.4s, v16.s[0]
 	WORD $0x4f911302 // fmla v2.4s, v24.4s, v17.s[0]
 	WORD $0x4f911323 // fmla v3.4s, v25.4s, v17.s[0]
 	VLD1.P 32(R10), [V26.S4, V27.S4]
-	WORD $0x4fb01340 // fmla v0.4s, v26.4s, v16.s[1]
-	WORD $0x4fb01361 // fmla v1.4s, v27.4s, v16.s[1]
-	WORD $0x4fb11342 // fmla v2.4s, v26.4s, v17.s[1]
-	WORD $0x4fb11363 // fmla v3.4s, v27.4s, v17.s[1]
+	WORD $0x4fb01344 // fmla v4.4s, v26.4s, v16.s[1]
+	WORD $0x4fb01365 // fmla v5.4s, v27.4s, v16.s[1]
+	WORD $0x4fb11346 // fmla v6.4s, v26.4s, v17.s[1]
+	WORD $0x4fb11367 // fmla v7.4s, v27.4s, v17.s[1]
 	VLD1.P 32(R10), [V24.S4, V25.S4]
-	WORD $0x4f901b00 // fmla v0.4s, v24.4s, v16.s[2]
-	WORD $0x4f901b21 // fmla v1.4s, v25.4s, v16.s[2]
-	WORD $0x4f911b02 // fmla v2.4s, v24.4s, v17.s[2]
-	WORD $0x4f911b23 // fmla v3.4s, v25.4s, v17.s[2]
+	WORD $0x4f901b08 // fmla v8.4s, v24.4s, v16.s[2]
+	WORD $0x4f901b29 // fmla v9.4s, v25.4s, v16.s[2]
+	WORD $0x4f911b0a // fmla v10.4s, v24.4s, v17.s[2]
+	WORD $0x4f911b2b // fmla v11.4s, v25.4s, v17.s[2]
 	VLD1.P 32(R10), [V26.S4, V27.S4]
-	WORD $0x4fb01b40 // fmla v0.4s, v26.4s, v16.s[3]
-	WORD $0x4fb01b61 // fmla v1.4s, v27.4s, v16.s[3]
-	WORD $0x4fb11b42 // fmla v2.4s, v26.4s, v17.s[3]
-	WORD $0x4fb11b63 // fmla v3.4s, v27.4s, v17.s[3]
+	WORD $0x4fb01b4c // fmla v12.4s, v26.4s, v16.s[3]
+	WORD $0x4fb01b6d // fmla v13.4s, v27.4s, v16.s[3]
+	WORD $0x4fb11b4e // fmla v14.4s, v26.4s, v17.s[3]
+	WORD $0x4fb11b6f // fmla v15.4s, v27.4s, v17.s[3]
 	SUBS $4, R11, R11
 	BGE  at_least_4
 
@@ -158,14 +208,31 @@ one_more:
 	BNE  one_more
 
 summed:
+	WORD $0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
+	WORD $0x4e29d421 // fadd v1.4s, v1.4s, v9.4s
+	WORD $0x4e2ad442 // fadd v2.4s, v2.4s, v10.4s
+	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
+	WORD $0x4e2cd484 // fadd v4.4s, v4.4s, v12.4s
+	WORD $0x4e2dd4a5 // fadd v5.4s, v5.4s, v13.4s
+	WORD $0x4e2ed4c6 // fadd v6.4s, v6.4s, v14.4s
+	WORD $0x4e2fd4e7 // fadd v7.4s, v7.4s, v15.4s
+	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
+	WORD $0x4e25d421 // fadd v1.4s, v1.4s, v5.4s
+	WORD $0x4e26d442 // fadd v2.4s, v2.4s, v6.4s
+	WORD $0x4e27d463 // fadd v3.4s, v3.4s, v7.4s
 	VST1 [V0.S4, V1.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R2, R2
 	VST1 [V2.S4, V3.S4], (R0)
+	ADD  R1, R0, R0
+	ADD  R20, R3, R3
+	SUBS $1, R19, R19
+	BNE  next_block
 	RET
 
-// func mul3x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+// func mul3x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
-// 	for r := range 3 {
+// 	for r := range 3 * blocks {
 // 		for c := range 8 {
 // 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
@@ -174,29 +241,44 @@ summed:
 // 		}
 // 	}
 //
-// R0  y: next row    R1 bytes from row to row    R2-R4 next values of the rows of x
+// R0  y: next row    R1 bytes from row to row    R2-R4 next values of the block's rows of x
 // R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
-// V0-V5  sums, two registers a row    V16-V18 values of the rows    V24-V27 values of the panel
-TEXT ·mul3x8NEON(SB), NOSPLIT, $0-64
+// R15 ahead: what will be read soon    R19 blocks left    R20 bytes from the end of a row of x to the next block's
+// V0-V11  sums, two registers a row, sets of them: 2    V16-V18 values of the rows    V24-V27 values of the panel
+TEXT ·mul3x8NEON(SB), NOSPLIT, $0-80
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
-	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
 	MOVD base+48(FP), R12
 	MOVD basestride+56(FP), R14
+	MOVD ahead+64(FP), R15
+	MOVD blocks+72(FP), R19
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
 	LSL  $2, R14, R14
+	MOVD $3, R20
+	MUL  R13, R20, R20
+	SUB  R11<<2, R20, R20
 	ADD  R13, R2, R3
 	ADD  R13, R3, R4
+
+next_block:
+	MOVD panel+32(FP), R10
+	MOVD k+40(FP), R11
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
 	VEOR V2.B16, V2.B16, V2.B16
 	VEOR V3.B16, V3.B16, V3.B16
 	VEOR V4.B16, V4.B16, V4.B16
 	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
 	CBZ  R12, no_base
 	VLD1 (R12), [V0.S4, V1.S4]
 	ADD  R14, R12, R12
@@ -213,6 +295,8 @@ at_least_4:
 	VLD1.P 16(R2), [V16.S4]
 	VLD1.P 16(R3), [V17.S4]
 	VLD1.P 16(R4), [V18.S4]
+	PRFM (R15), PLDL2KEEP
+	ADD  $64, R15, R15
 	VLD1.P 32(R10), [V24.S4, V25.S4]
 	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
 	WORD $0x4f901321 // fmla v1.4s, v25.4s, v16.s[0]
@@ -221,12 +305,12 @@ at_least_4:
 	WORD $0x4f921304 // fmla v4.4s, v24.4s, v18.s[0]
 	WORD $0x4f921325 // fmla v5.4s, v25.4s, v18.s[0]
 	VLD1.P 32(R10), [V26.S4, V27.S4]
-	WORD $0x4fb01340 // fmla v0.4s, v26.4s, v16.s[1]
-	WORD $0x4fb01361 // fmla v1.4s, v27.4s, v16.s[1]
-	WORD $0x4fb11342 // fmla v2.4s, v26.4s, v17.s[1]
-	WORD $0x4fb11363 // fmla v3.4s, v27.4s, v17.s[1]
-	WORD $0x4fb21344 // fmla v4.4s, v26.4s, v18.s[1]
-	WORD $0x4fb21365 // fmla v5.4s, v27.4s, v18.s[1]
+	WORD $0x4fb01346 // fmla v6.4s, v26.4s, v16.s[1]
+	WORD $0x4fb01367 // fmla v7.4s, v27.4s, v16.s[1]
+	WORD $0x4fb11348 // fmla v8.4s, v26.4s, v17.s[1]
+	WORD $0x4fb11369 // fmla v9.4s, v27.4s, v17.s[1]
+	WORD $0x4fb2134a // fmla v10.4s, v26.4s, v18.s[1]
+	WORD $0x4fb2136b // fmla v11.4s, v27.4s, v18.s[1]
 	VLD1.P 32(R10), [V24.S4, V25.S4]
 	WORD $0x4f901b00 // fmla v0.4s, v24.4s, v16.s[2]
 	WORD $0x4f901b21 // fmla v1.4s, v25.4s, v16.s[2]
@@ -235,12 +319,12 @@ at_least_4:
 	WORD $0x4f921b04 // fmla v4.4s, v24.4s, v18.s[2]
 	WORD $0x4f921b25 // fmla v5.4s, v25.4s, v18.s[2]
 	VLD1.P 32(R10), [V26.S4, V27.S4]
-	WORD $0x4fb01b40 // fmla v0.4s, v26.4s, v16.s[3]
-	WORD $0x4fb01b61 // fmla v1.4s, v27.4s, v16.s[3]
-	WORD $0x4fb11b42 // fmla v2.4s, v26.4s, v17.s[3]
-	WORD $0x4fb11b63 // fmla v3.4s, v27.4s, v17.s[3]
-	WORD $0x4fb21b44 // fmla v4.4s, v26.4s, v18.s[3]
-	WORD $0x4fb21b65 // fmla v5.4s, v27.4s, v18.s[3]
+	WORD $0x4fb01b46 // fmla v6.4s, v26.4s, v16.s[3]
+	WORD $0x4fb01b67 // fmla v7.4s, v27.4s, v16.s[3]
+	WORD $0x4fb11b48 // fmla v8.4s, v26.4s, v17.s[3]
+	WORD $0x4fb11b69 // fmla v9.4s, v27.4s, v17.s[3]
+	WORD $0x4fb21b4a // fmla v10.4s, v26.4s, v18.s[3]
+	WORD $0x4fb21b6b // fmla v11.4s, v27.4s, v18.s[3]
 	SUBS $4, R11, R11
 	BGE  at_least_4
 
@@ -263,16 +347,28 @@ one_more:
 	BNE  one_more
 
 summed:
+	WORD $0x4e26d400 // fadd v0.4s, v0.4s, v6.4s
+	WORD $0x4e27d421 // fadd v1.4s, v1.4s, v7.4s
+	WORD $0x4e28d442 // fadd v2.4s, v2.4s, v8.4s
+	WORD $0x4e29d463 // fadd v3.4s, v3.4s, v9.4s
+	WORD $0x4e2ad484 // fadd v4.4s, v4.4s, v10.4s
+	WORD $0x4e2bd4a5 // fadd v5.4s, v5.4s, v11.4s
 	VST1 [V0.S4, V1.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R2, R2
 	VST1 [V2.S4, V3.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R3, R3
 	VST1 [V4.S4, V5.S4], (R0)
+	ADD  R1, R0, R0
+	ADD  R20, R4, R4
+	SUBS $1, R19, R19
+	BNE  next_block
 	RET
 
-// func mul4x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+// func mul4x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
-// 	for r := range 4 {
+// 	for r := range 4 * blocks {
 // 		for c := range 8 {
 // 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
@@ -281,24 +377,33 @@ summed:
 // 		}
 // 	}
 //
-// R0  y: next row    R1 bytes from row to row    R2-R5 next values of the rows of x
+// R0  y: next row    R1 bytes from row to row    R2-R5 next values of the block's rows of x
 // R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
-// V0-V7  sums, two registers a row    V16-V19 values of the rows    V24-V27 values of the panel
-TEXT ·mul4x8NEON(SB), NOSPLIT, $0-64
+// R15 ahead: what will be read soon    R19 blocks left    R20 bytes from the end of a row of x to the next block's
+// V0-V15  sums, two registers a row, sets of them: 2    V16-V19 values of the rows    V24-V27 values of the panel
+TEXT ·mul4x8NEON(SB), NOSPLIT, $0-80
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
-	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
 	MOVD base+48(FP), R12
 	MOVD basestride+56(FP), R14
+	MOVD ahead+64(FP), R15
+	MOVD blocks+72(FP), R19
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
 	LSL  $2, R14, R14
+	MOVD $4, R20
+	MUL  R13, R20, R20
+	SUB  R11<<2, R20, R20
 	ADD  R13, R2, R3
 	ADD  R13, R3, R4
 	ADD  R13, R4, R5
+
+next_block:
+	MOVD panel+32(FP), R10
+	MOVD k+40(FP), R11
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
 	VEOR V2.B16, V2.B16, V2.B16
@@ -307,6 +412,14 @@ TEXT ·mul4x8NEON(SB), NOSPLIT, $0-64
 	VEOR V5.B16, V5.B16, V5.B16
 	VEOR V6.B16, V6.B16, V6.B16
 	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
 	CBZ  R12, no_base
 	VLD1 (R12), [V0.S4, V1.S4]
 	ADD  R14, R12, R12
@@ -326,6 +439,8 @@ at_least_4:
 	VLD1.P 16(R3), [V17.S4]
 	VLD1.P 16(R4), [V18.S4]
 	VLD1.P 16(R5), [V19.S4]
+	PRFM (R15), PLDL2KEEP
+	ADD  $64, R15, R15
 	VLD1.P 32(R10), [V24.S4, V25.S4]
 	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
 	WORD $0x4f901321 // fmla v1.4s, v25.4s, v16.s[0]
@@ -336,14 +451,14 @@ at_least_4:
 	WORD $0x4f931306 // fmla v6.4s, v24.4s, v19.s[0]
 	WORD $0x4f931327 // fmla v7.4s, v25.4s, v19.s[0]
 	VLD1.P 32(R10), [V26.S4, V27.S4]
-	WORD $0x4fb01340 // fmla v0.4s, v26.4s, v16.s[1]
-	WORD $0x4fb01361 // fmla v1.4s, v27.4s, v16.s[1]
-	WORD $0x4fb11342 // fmla v2.4s, v26.4s, v17.s[1]
-	WORD $0x4fb11363 // fmla v3.4s, v27.4s, v17.s[1]
-	WORD $0x4fb21344 // fmla v4.4s, v26.4s, v18.s[1]
-	WORD $0x4fb21365 // fmla v5.4s, v27.4s, v18.s[1]
-	WORD $0x4fb31346 // fmla v6.4s, v26.4s, v19.s[1]
-	WORD $0x4fb31367 // fmla v7.4s, v27.4s, v19.s[1]
+	WORD $0x4fb01348 // fmla v8.4s, v26.4s, v16.s[1]
+	WORD $0x4fb01369 // fmla v9.4s, v27.4s, v16.s[1]
+	WORD $0x4fb1134a // fmla v10.4s, v26.4s, v17.s[1]
+	WORD $0x4fb1136b // fmla v11.4s, v27.4s, v17.s[1]
+	WORD $0x4fb2134c // fmla v12.4s, v26.4s, v18.s[1]
+	WORD $0x4fb2136d // fmla v13.4s, v27.4s, v18.s[1]
+	WORD $0x4fb3134e // fmla v14.4s, v26.4s, v19.s[1]
+	WORD $0x4fb3136f // fmla v15.4s, v27.4s, v19.s[1]
 	VLD1.P 32(R10), [V24.S4, V25.S4]
 	WORD $0x4f901b00 // fmla v0.4s, v24.4s, v16.s[2]
 	WORD $0x4f901b21 // fmla v1.4s, v25.4s, v16.s[2]
@@ -354,14 +469,14 @@ at_least_4:
 	WORD $0x4f931b06 // fmla v6.4s, v24.4s, v19.s[2]
 	WORD $0x4f931b27 // fmla v7.4s, v25.4s, v19.s[2]
 	VLD1.P 32(R10), [V26.S4, V27.S4]
-	WORD $0x4fb01b40 // fmla v0.4s, v26.4s, v16.s[3]
-	WORD $0x4fb01b61 // fmla v1.4s, v27.4s, v16.s[3]
-	WORD $0x4fb11b42 // fmla v2.4s, v26.4s, v17.s[3]
-	WORD $0x4fb11b63 // fmla v3.4s, v27.4s, v17.s[3]
-	WORD $0x4fb21b44 // fmla v4.4s, v26.4s, v18.s[3]
-	WORD $0x4fb21b65 // fmla v5.4s, v27.4s, v18.s[3]
-	WORD $0x4fb31b46 // fmla v6.4s, v26.4s, v19.s[3]
-	WORD $0x4fb31b67 // fmla v7.4s, v27.4s, v19.s[3]
+	WORD $0x4fb01b48 // fmla v8.4s, v26.4s, v16.s[3]
+	WORD $0x4fb01b69 // fmla v9.4s, v27.4s, v16.s[3]
+	WORD $0x4fb11b4a // fmla v10.4s, v26.4s, v17.s[3]
+	WORD $0x4fb11b6b // fmla v11.4s, v27.4s, v17.s[3]
+	WORD $0x4fb21b4c // fmla v12.4s, v26.4s, v18.s[3]
+	WORD $0x4fb21b6d // fmla v13.4s, v27.4s, v18.s[3]
+	WORD $0x4fb31b4e // fmla v14.4s, v26.4s, v19.s[3]
+	WORD $0x4fb31b6f // fmla v15.4s, v27.4s, v19.s[3]
 	SUBS $4, R11, R11
 	BGE  at_least_4
 
@@ -387,18 +502,33 @@ one_more:
 	BNE  one_more
 
 summed:
+	WORD $0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
+	WORD $0x4e29d421 // fadd v1.4s, v1.4s, v9.4s
+	WORD $0x4e2ad442 // fadd v2.4s, v2.4s, v10.4s
+	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
+	WORD $0x4e2cd484 // fadd v4.4s, v4.4s, v12.4s
+	WORD $0x4e2dd4a5 // fadd v5.4s, v5.4s, v13.4s
+	WORD $0x4e2ed4c6 // fadd v6.4s, v6.4s, v14.4s
+	WORD $0x4e2fd4e7 // fadd v7.4s, v7.4s, v15.4s
 	VST1 [V0.S4, V1.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R2, R2
 	VST1 [V2.S4, V3.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R3, R3
 	VST1 [V4.S4, V5.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R4, R4
 	VST1 [V6.S4, V7.S4], (R0)
+	ADD  R1, R0, R0
+	ADD  R20, R5, R5
+	SUBS $1, R19, R19
+	BNE  next_block
 	RET
 
-// func mul5x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+// func mul5x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
-// 	for r := range 5 {
+// 	for r := range 5 * blocks {
 // 		for c := range 8 {
 // 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
@@ -407,25 +537,34 @@ summed:
 // 		}
 // 	}
 //
-// R0  y: next row    R1 bytes from row to row    R2-R6 next values of the rows of x
+// R0  y: next row    R1 bytes from row to row    R2-R6 next values of the block's rows of x
 // R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
-// V0-V9  sums, two registers a row    V16-V20 values of the rows    V24-V27 values of the panel
-TEXT ·mul5x8NEON(SB), NOSPLIT, $0-64
+// R15 ahead: what will be read soon    R19 blocks left    R20 bytes from the end of a row of x to the next block's
+// V0-V9  sums, two registers a row, sets of them: 1    V16-V20 values of the rows    V24-V27 values of the panel
+TEXT ·mul5x8NEON(SB), NOSPLIT, $0-80
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
-	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
 	MOVD base+48(FP), R12
 	MOVD basestride+56(FP), R14
+	MOVD ahead+64(FP), R15
+	MOVD blocks+72(FP), R19
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
 	LSL  $2, R14, R14
+	MOVD $5, R20
+	MUL  R13, R20, R20
+	SUB  R11<<2, R20, R20
 	ADD  R13, R2, R3
 	ADD  R13, R3, R4
 	ADD  R13, R4, R5
 	ADD  R13, R5, R6
+
+next_block:
+	MOVD panel+32(FP), R10
+	MOVD k+40(FP), R11
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
 	VEOR V2.B16, V2.B16, V2.B16
@@ -458,6 +597,8 @@ at_least_4:
 	VLD1.P 16(R4), [V18.S4]
 	VLD1.P 16(R5), [V19.S4]
 	VLD1.P 16(R6), [V20.S4]
+	PRFM (R15), PLDL2KEEP
+	ADD  $32, R15, R15 // each line twice
 	VLD1.P 32(R10), [V24.S4, V25.S4]
 	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
 	WORD $0x4f901321 // fmla v1.4s, v25.4s, v16.s[0]
@@ -532,18 +673,26 @@ one_more:
 summed:
 	VST1 [V0.S4, V1.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R2, R2
 	VST1 [V2.S4, V3.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R3, R3
 	VST1 [V4.S4, V5.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R4, R4
 	VST1 [V6.S4, V7.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R5, R5
 	VST1 [V8.S4, V9.S4], (R0)
+	ADD  R1, R0, R0
+	ADD  R20, R6, R6
+	SUBS $1, R19, R19
+	BNE  next_block
 	RET
 
-// func mul6x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+// func mul6x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
-// 	for r := range 6 {
+// 	for r := range 6 * blocks {
 // 		for c := range 8 {
 // 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
@@ -552,26 +701,35 @@ summed:
 // 		}
 // 	}
 //
-// R0  y: next row    R1 bytes from row to row    R2-R7 next values of the rows of x
+// R0  y: next row    R1 bytes from row to row    R2-R7 next values of the block's rows of x
 // R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
-// V0-V11  sums, two registers a row    V16-V21 values of the rows    V24-V27 values of the panel
-TEXT ·mul6x8NEON(SB), NOSPLIT, $0-64
+// R15 ahead: what will be read soon    R19 blocks left    R20 bytes from the end of a row of x to the next block's
+// V0-V11  sums, two registers a row, sets of them: 1    V16-V21 values of the rows    V24-V27 values of the panel
+TEXT ·mul6x8NEON(SB), NOSPLIT, $0-80
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
-	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
 	MOVD base+48(FP), R12
 	MOVD basestride+56(FP), R14
+	MOVD ahead+64(FP), R15
+	MOVD blocks+72(FP), R19
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
 	LSL  $2, R14, R14
+	MOVD $6, R20
+	MUL  R13, R20, R20
+	SUB  R11<<2, R20, R20
 	ADD  R13, R2, R3
 	ADD  R13, R3, R4
 	ADD  R13, R4, R5
 	ADD  R13, R5, R6
 	ADD  R13, R6, R7
+
+next_block:
+	MOVD panel+32(FP), R10
+	MOVD k+40(FP), R11
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
 	VEOR V2.B16, V2.B16, V2.B16
@@ -609,6 +767,8 @@ at_least_4:
 	VLD1.P 16(R5), [V19.S4]
 	VLD1.P 16(R6), [V20.S4]
 	VLD1.P 16(R7), [V21.S4]
+	PRFM (R15), PLDL2KEEP
+	ADD  $32, R15, R15 // each line twice
 	VLD1.P 32(R10), [V24.S4, V25.S4]
 	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
 	WORD $0x4f901321 // fmla v1.4s, v25.4s, v16.s[0]
@@ -694,20 +854,29 @@ one_more:
 summed:
 	VST1 [V0.S4, V1.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R2, R2
 	VST1 [V2.S4, V3.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R3, R3
 	VST1 [V4.S4, V5.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R4, R4
 	VST1 [V6.S4, V7.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R5, R5
 	VST1 [V8.S4, V9.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R6, R6
 	VST1 [V10.S4, V11.S4], (R0)
+	ADD  R1, R0, R0
+	ADD  R20, R7, R7
+	SUBS $1, R19, R19
+	BNE  next_block
 	RET
 
-// func mul7x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+// func mul7x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
-// 	for r := range 7 {
+// 	for r := range 7 * blocks {
 // 		for c := range 8 {
 // 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
@@ -716,27 +885,36 @@ summed:
 // 		}
 // 	}
 //
-// R0  y: next row    R1 bytes from row to row    R2-R8 next values of the rows of x
+// R0  y: next row    R1 bytes from row to row    R2-R8 next values of the block's rows of x
 // R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
-// V0-V13  sums, two registers a row    V16-V22 values of the rows    V24-V27 values of the panel
-TEXT ·mul7x8NEON(SB), NOSPLIT, $0-64
+// R15 ahead: what will be read soon    R19 blocks left    R20 bytes from the end of a row of x to the next block's
+// V0-V13  sums, two registers a row, sets of them: 1    V16-V22 values of the rows    V24-V27 values of the panel
+TEXT ·mul7x8NEON(SB), NOSPLIT, $0-80
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
-	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
 	MOVD base+48(FP), R12
 	MOVD basestride+56(FP), R14
+	MOVD ahead+64(FP), R15
+	MOVD blocks+72(FP), R19
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
 	LSL  $2, R14, R14
+	MOVD $7, R20
+	MUL  R13, R20, R20
+	SUB  R11<<2, R20, R20
 	ADD  R13, R2, R3
 	ADD  R13, R3, R4
 	ADD  R13, R4, R5
 	ADD  R13, R5, R6
 	ADD  R13, R6, R7
 	ADD  R13, R7, R8
+
+next_block:
+	MOVD panel+32(FP), R10
+	MOVD k+40(FP), R11
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
 	VEOR V2.B16, V2.B16, V2.B16
@@ -779,6 +957,8 @@ at_least_4:
 	VLD1.P 16(R6), [V20.S4]
 	VLD1.P 16(R7), [V21.S4]
 	VLD1.P 16(R8), [V22.S4]
+	PRFM (R15), PLDL2KEEP
+	ADD  $32, R15, R15 // each line twice
 	VLD1.P 32(R10), [V24.S4, V25.S4]
 	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
 	WORD $0x4f901321 // fmla v1.4s, v25.4s, v16.s[0]
@@ -875,22 +1055,32 @@ one_more:
 summed:
 	VST1 [V0.S4, V1.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R2, R2
 	VST1 [V2.S4, V3.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R3, R3
 	VST1 [V4.S4, V5.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R4, R4
 	VST1 [V6.S4, V7.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R5, R5
 	VST1 [V8.S4, V9.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R6, R6
 	VST1 [V10.S4, V11.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R7, R7
 	VST1 [V12.S4, V13.S4], (R0)
+	ADD  R1, R0, R0
+	ADD  R20, R8, R8
+	SUBS $1, R19, R19
+	BNE  next_block
 	RET
 
-// func mul8x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+// func mul8x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
-// 	for r := range 8 {
+// 	for r := range 8 * blocks {
 // 		for c := range 8 {
 // 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
@@ -899,21 +1089,26 @@ summed:
 // 		}
 // 	}
 //
-// R0  y: next row    R1 bytes from row to row    R2-R9 next values of the rows of x
+// R0  y: next row    R1 bytes from row to row    R2-R9 next values of the block's rows of x
 // R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
-// V0-V15  sums, two registers a row    V16-V23 values of the rows    V24-V27 values of the panel
-TEXT ·mul8x8NEON(SB), NOSPLIT, $0-64
+// R15 ahead: what will be read soon    R19 blocks left    R20 bytes from the end of a row of x to the next block's
+// V0-V15  sums, two registers a row, sets of them: 1    V16-V23 values of the rows    V24-V27 values of the panel
+TEXT ·mul8x8NEON(SB), NOSPLIT, $0-80
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
-	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
 	MOVD base+48(FP), R12
 	MOVD basestride+56(FP), R14
+	MOVD ahead+64(FP), R15
+	MOVD blocks+72(FP), R19
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
 	LSL  $2, R14, R14
+	MOVD $8, R20
+	MUL  R13, R20, R20
+	SUB  R11<<2, R20, R20
 	ADD  R13, R2, R3
 	ADD  R13, R3, R4
 	ADD  R13, R4, R5
@@ -921,6 +1116,10 @@ TEXT ·mul8x8NEON(SB), NOSPLIT, $0-64
 	ADD  R13, R6, R7
 	ADD  R13, R7, R8
 	ADD  R13, R8, R9
+
+next_block:
+	MOVD panel+32(FP), R10
+	MOVD k+40(FP), R11
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
 	VEOR V2.B16, V2.B16, V2.B16
@@ -968,6 +1167,8 @@ at_least_4:
 	VLD1.P 16(R7), [V21.S4]
 	VLD1.P 16(R8), [V22.S4]
 	VLD1.P 16(R9), [V23.S4]
+	PRFM (R15), PLDL2KEEP
+	ADD  $32, R15, R15 // each line twice
 	VLD1.P 32(R10), [V24.S4, V25.S4]
 	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
 	WORD $0x4f901321 // fmla v1.4s, v25.4s, v16.s[0]
@@ -1075,18 +1276,29 @@ one_more:
 summed:
 	VST1 [V0.S4, V1.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R2, R2
 	VST1 [V2.S4, V3.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R3, R3
 	VST1 [V4.S4, V5.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R4, R4
 	VST1 [V6.S4, V7.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R5, R5
 	VST1 [V8.S4, V9.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R6, R6
 	VST1 [V10.S4, V11.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R7, R7
 	VST1 [V12.S4, V13.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R8, R8
 	VST1 [V14.S4, V15.S4], (R0)
+	ADD  R1, R0, R0
+	ADD  R20, R9, R9
+	SUBS $1, R19, R19
+	BNE  next_block
 	RET
 

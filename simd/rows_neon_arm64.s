@@ -68,6 +68,7 @@ TEXT ·geluNEON(SB), NOSPLIT, $0-16
 	MOVD R2, R0
 	SUBS $4, R3, R1
 	BLT  each_less_than_4
+
 each_4:
 	VLD1 (R0), [V0.S4]
 	VAND V19.B16, V0.B16, V1.B16
@@ -115,9 +116,11 @@ each_4:
 	VST1.P [V0.S4], 16(R0)
 	SUBS $4, R1, R1
 	BGE  each_4
+
 each_less_than_4:
 	ADDS $4, R1, R1
 	BEQ  each_done
+
 each_1:
 	FMOVS (R0), F0
 	VAND V19.B16, V0.B16, V1.B16
@@ -165,6 +168,7 @@ each_1:
 	FMOVS.P F0, 4(R0)
 	SUBS $1, R1, R1
 	BNE  each_1
+
 each_done:
 	RET
 
@@ -204,6 +208,7 @@ TEXT ·softmaxNEON(SB), NOSPLIT, $0-20
 	MOVD R2, R0
 	SUBS $16, R3, R1
 	BLT  top_less_than_16
+
 top_16:
 	VLD1.P 64(R0), [V0.S4, V1.S4, V2.S4, V3.S4]
 	WORD $0x4e20f484 // fmax v4.4s, v4.4s, v0.4s
@@ -212,33 +217,39 @@ top_16:
 	WORD $0x4e23f4e7 // fmax v7.4s, v7.4s, v3.4s
 	SUBS $16, R1, R1
 	BGE  top_16
+
 top_less_than_16:
 	WORD $0x4e25f484 // fmax v4.4s, v4.4s, v5.4s
 	WORD $0x4e27f4c6 // fmax v6.4s, v6.4s, v7.4s
 	WORD $0x4e26f484 // fmax v4.4s, v4.4s, v6.4s
 	ADDS $12, R1, R1
 	BLT  top_less_than_4
+
 top_4:
 	VLD1.P 16(R0), [V0.S4]
 	WORD $0x4e20f484 // fmax v4.4s, v4.4s, v0.4s
 	SUBS $4, R1, R1
 	BGE  top_4
+
 top_less_than_4:
 	WORD $0x6e24f484 // fmaxp v4.4s, v4.4s, v4.4s
 	WORD $0x6e24f484 // fmaxp v4.4s, v4.4s, v4.4s
 	ADDS $4, R1, R1
 	BEQ  top_done
+
 top_1:
 	FMOVS.P 4(R0), F0
 	WORD $0x4e20f484 // fmax v4.4s, v4.4s, v0.4s
 	SUBS $1, R1, R1
 	BNE  top_1
+
 top_done:
 	VDUP V4.S[0], V8.S4
 	VEOR V4.B16, V4.B16, V4.B16
 	MOVD R2, R0
 	SUBS $4, R3, R1
 	BLT  exp_less_than_4
+
 exp_4:
 	VLD1 (R0), [V0.S4]
 	WORD $0x4ea8d400 // fsub v0.4s, v0.4s, v8.4s
@@ -263,9 +274,11 @@ exp_4:
 	WORD $0x4e20d484 // fadd v4.4s, v4.4s, v0.4s
 	SUBS $4, R1, R1
 	BGE  exp_4
+
 exp_less_than_4:
 	ADDS $4, R1, R1
 	BEQ  exp_done
+
 exp_1:
 	FMOVS (R0), F0
 	WORD $0x4ea8d400 // fsub v0.4s, v0.4s, v8.4s
@@ -291,6 +304,7 @@ exp_1:
 	WORD $0x4e20d484 // fadd v4.4s, v4.4s, v0.4s
 	SUBS $1, R1, R1
 	BNE  exp_1
+
 exp_done:
 	WORD $0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
 	WORD $0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
@@ -298,21 +312,25 @@ exp_done:
 	MOVD R2, R0
 	SUBS $4, R3, R1
 	BLT  divide_less_than_4
+
 divide_4:
 	VLD1 (R0), [V0.S4]
 	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
 	VST1.P [V0.S4], 16(R0)
 	SUBS $4, R1, R1
 	BGE  divide_4
+
 divide_less_than_4:
 	ADDS $4, R1, R1
 	BEQ  divide_done
+
 divide_1:
 	FMOVS (R0), F0
 	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
 	FMOVS.P F0, 4(R0)
 	SUBS $1, R1, R1
 	BNE  divide_1
+
 divide_done:
 	RET
 
@@ -339,6 +357,7 @@ TEXT ·layerNormNEON(SB), NOSPLIT, $0-36
 	MOVD R2, R0
 	SUBS $16, R3, R1
 	BLT  mean_less_than_16
+
 mean_16:
 	VLD1.P 64(R0), [V0.S4, V1.S4, V2.S4, V3.S4]
 	WORD $0x4e20d484 // fadd v4.4s, v4.4s, v0.4s
@@ -347,27 +366,32 @@ mean_16:
 	WORD $0x4e23d4e7 // fadd v7.4s, v7.4s, v3.4s
 	SUBS $16, R1, R1
 	BGE  mean_16
+
 mean_less_than_16:
 	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
 	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
 	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
 	ADDS $12, R1, R1
 	BLT  mean_less_than_4
+
 mean_4:
 	VLD1.P 16(R0), [V0.S4]
 	WORD $0x4e20d484 // fadd v4.4s, v4.4s, v0.4s
 	SUBS $4, R1, R1
 	BGE  mean_4
+
 mean_less_than_4:
 	WORD $0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
 	WORD $0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
 	ADDS $4, R1, R1
 	BEQ  mean_done
+
 mean_1:
 	FMOVS.P 4(R0), F0
 	WORD $0x4e20d484 // fadd v4.4s, v4.4s, v0.4s
 	SUBS $1, R1, R1
 	BNE  mean_1
+
 mean_done:
 	FDIVS F10, F4, F4
 	VDUP V4.S[0], V8.S4
@@ -378,6 +402,7 @@ mean_done:
 	MOVD R2, R0
 	SUBS $16, R3, R1
 	BLT  squares_less_than_16
+
 squares_16:
 	VLD1.P 64(R0), [V0.S4, V1.S4, V2.S4, V3.S4]
 	WORD $0x4ea8d400 // fsub v0.4s, v0.4s, v8.4s
@@ -390,29 +415,34 @@ squares_16:
 	VFMLA V3.S4, V3.S4, V7.S4
 	SUBS $16, R1, R1
 	BGE  squares_16
+
 squares_less_than_16:
 	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
 	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
 	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
 	ADDS $12, R1, R1
 	BLT  squares_less_than_4
+
 squares_4:
 	VLD1.P 16(R0), [V0.S4]
 	WORD $0x4ea8d400 // fsub v0.4s, v0.4s, v8.4s
 	VFMLA V0.S4, V0.S4, V4.S4
 	SUBS $4, R1, R1
 	BGE  squares_4
+
 squares_less_than_4:
 	WORD $0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
 	WORD $0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
 	ADDS $4, R1, R1
 	BEQ  squares_done
+
 squares_1:
 	FMOVS.P 4(R0), F0
 	WORD $0x4ea8d400 // fsub v0.4s, v0.4s, v8.4s
 	VFMLA V0.S4, V0.S4, V4.S4
 	SUBS $1, R1, R1
 	BNE  squares_1
+
 squares_done:
 	FDIVS F10, F4, F4
 	FMOVS eps+32(FP), F0
@@ -424,6 +454,7 @@ squares_done:
 	MOVD R2, R0
 	SUBS $4, R3, R1
 	BLT  scale_less_than_4
+
 scale_4:
 	VLD1 (R0), [V0.S4]
 	VLD1.P 16(R5), [V1.S4]
@@ -435,9 +466,11 @@ scale_4:
 	VST1.P [V0.S4], 16(R0)
 	SUBS $4, R1, R1
 	BGE  scale_4
+
 scale_less_than_4:
 	ADDS $4, R1, R1
 	BEQ  scale_done
+
 scale_1:
 	FMOVS (R0), F0
 	FMOVS.P 4(R5), F1
@@ -449,5 +482,6 @@ scale_1:
 	FMOVS.P F0, 4(R0)
 	SUBS $1, R1, R1
 	BNE  scale_1
+
 scale_done:
 	RET

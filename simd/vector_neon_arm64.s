@@ -188,6 +188,7 @@ TEXT ·addNEON(SB), NOSPLIT, $0-24
 	MOVD R2, R0
 	SUBS $4, R3, R1
 	BLT  each_less_than_4
+
 each_4:
 	VLD1 (R0), [V0.S4]
 	VLD1.P 16(R5), [V1.S4]
@@ -195,9 +196,11 @@ each_4:
 	VST1.P [V0.S4], 16(R0)
 	SUBS $4, R1, R1
 	BGE  each_4
+
 each_less_than_4:
 	ADDS $4, R1, R1
 	BEQ  each_done
+
 each_1:
 	FMOVS (R0), F0
 	FMOVS.P 4(R5), F1
@@ -205,6 +208,7 @@ each_1:
 	FMOVS.P F0, 4(R0)
 	SUBS $1, R1, R1
 	BNE  each_1
+
 each_done:
 	RET
 
@@ -278,4 +282,3 @@ square:
 	SUBS $1, R6, R6
 	BNE  square
 	RET
-

@@ -80,6 +80,8 @@ func neonExp2(x, n, p, q int) string {
 		fmul(x, n, p))
 }
 
+func neonLabel(f *file, name string) { fmt.Fprintf(f, "\n%s:\n", name) }
+
 // each is one pass over R3 values that begin at R2, with what it does to V0. Its body may use the values of further
 // operands, R5 and R6, in V1 and V2.
 type each struct {
@@ -100,7 +102,8 @@ func neonEach(f *file, label string, e each) {
 	f.op("MOVD R2, R0")
 	f.op("SUBS $4, R3, R1")
 	f.op("BLT  %s_less_than_4", label)
-	f.code("\n" + label + "_4:\nVLD1 (R0), [V0.S4]")
+	neonLabel(f, label+"_4")
+	f.op("VLD1 (R0), [V0.S4]")
 	load("VLD1.P 16(R%d), [V%d.S4]")
 	f.op("VST1.P [V0.S4], 16(R0)")
 	if e.sum > 0 {
@@ -108,9 +111,11 @@ func neonEach(f *file, label string, e each) {
 	}
 	f.op("SUBS $4, R1, R1")
 	f.op("BGE  %s_4", label)
-	f.code("\n" + label + "_less_than_4:\nADDS $4, R1, R1")
+	neonLabel(f, label+"_less_than_4")
+	f.op("ADDS $4, R1, R1")
 	f.op("BEQ  %s_done", label)
-	f.code("\n" + label + "_1:\nFMOVS (R0), F0")
+	neonLabel(f, label+"_1")
+	f.op("FMOVS (R0), F0")
 	load("FMOVS.P 4(R%d), F%d")
 	f.op("FMOVS.P F0, 4(R0)")
 	if e.sum > 0 {
@@ -119,7 +124,7 @@ func neonEach(f *file, label string, e each) {
 	}
 	f.op("SUBS $1, R1, R1")
 	f.op("BNE  %s_1", label)
-	f.code("\n" + label + "_done:")
+	neonLabel(f, label+"_done")
 }
 
 // fold brings R3 values that begin at R2 down to one.
@@ -139,29 +144,32 @@ func neonFold(f *file, label string, o fold) {
 	f.op("MOVD R2, R0")
 	f.op("SUBS $16, R3, R1")
 	f.op("BLT  %s_less_than_16", label)
-	f.code("\n" + label + "_16:\nVLD1.P 64(R0), [V0.S4, V1.S4, V2.S4, V3.S4]")
+	neonLabel(f, label+"_16")
+	f.op("VLD1.P 64(R0), [V0.S4, V1.S4, V2.S4, V3.S4]")
 	for i := range 4 {
 		f.code(o.step(4+i, i))
 	}
 	f.op("SUBS $16, R1, R1")
 	f.op("BGE  %s_16", label)
-	f.code("\n" + label + "_less_than_16:")
+	neonLabel(f, label+"_less_than_16")
 	f.code(lined(o.join(4, 4, 5), o.join(6, 6, 7), o.join(4, 4, 6)))
 	f.op("ADDS $12, R1, R1")
 	f.op("BLT  %s_less_than_4", label)
-	f.code("\n" + label + "_4:\nVLD1.P 16(R0), [V0.S4]")
+	neonLabel(f, label+"_4")
+	f.op("VLD1.P 16(R0), [V0.S4]")
 	f.code(o.step(4, 0))
 	f.op("SUBS $4, R1, R1")
 	f.op("BGE  %s_4", label)
-	f.code("\n" + label + "_less_than_4:")
+	neonLabel(f, label+"_less_than_4")
 	f.code(lined(o.pairs(4, 4, 4), o.pairs(4, 4, 4)))
 	f.op("ADDS $4, R1, R1")
 	f.op("BEQ  %s_done", label)
-	f.code("\n" + label + "_1:\nFMOVS.P 4(R0), F0")
+	neonLabel(f, label+"_1")
+	f.op("FMOVS.P 4(R0), F0")
 	f.code(o.step(4, 0))
 	f.op("SUBS $1, R1, R1")
 	f.op("BNE  %s_1", label)
-	f.code("\n" + label + "_done:")
+	neonLabel(f, label+"_done")
 }
 
 func neonGELU(f *file) {

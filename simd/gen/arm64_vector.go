@@ -130,7 +130,6 @@ VTRN2 V7.D2, V5.D2, V3.D2`)
 		f.op("ADD  R1, R0, R0")
 	}
 	f.code("SUBS $1, R6, R6\nBNE  square\nRET")
-	f.WriteString("\n")
 }
 
 func neonDot(f *file) {
