@@ -270,3 +270,57 @@ func TestMatrixPanics(t *testing.T) {
 }
 
 func address(x []float32) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(x))) }
+
+// TestMulBlocks takes every height of block several times below each other, also those that Mul takes only once. The
+// values are small integers, so that sums are exact.
+func TestMulBlocks(t *testing.T) {
+	eachImpl(t, func(t *testing.T) {
+		most, cols := Active().tile()
+		for height := 1; height <= most; height++ {
+			for _, k := range []int{1, 3, 4, 5, 8, 13} {
+				for _, basestride := range []int{-1, 0, cols + 3} { // no base, one row for all, y itself
+					checkMulBlocks(t, height, 3, cols, k, basestride)
+				}
+			}
+		}
+	})
+}
+
+func checkMulBlocks(t *testing.T, height, blocks, cols, k, basestride int) {
+	t.Helper()
+	rows, xstride, ystride := height*blocks, k+2, cols+3
+	integers := func(n int) []float32 {
+		x := scaled(uint64(k), n, 9)
+		for i, v := range x {
+			x[i] = float32(int(v))
+		}
+		return x
+	}
+	x, panel, y := integers(rows*xstride), integers(k*cols), integers(rows*ystride)
+	var base []float32
+	switch {
+	case basestride > 0:
+		base = y
+	case basestride == 0:
+		base = integers(cols)
+	}
+	want := append([]float32(nil), y...)
+	for r := range rows {
+		for c := range cols {
+			sum := float32(0)
+			if base != nil {
+				sum = base[r*basestride+c]
+			}
+			for i := range k {
+				sum += x[r*xstride+i] * panel[i*cols+c]
+			}
+			want[r*ystride+c] = sum
+		}
+	}
+	mulBlocks(Active(), y, ystride, x, xstride, height, blocks, panel, k, base, basestride, unsafe.Pointer(&panel[0]))
+	for i, got := range y {
+		if got != want[i] {
+			t.Fatalf("%d blocks of %d rows, k=%d, base every %d: row %d, column %d = %v, want %v", blocks, height, k, basestride, i/ystride, i%ystride, got, want[i])
+		}
+	}
+}
