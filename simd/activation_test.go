@@ -159,6 +159,28 @@ func TestSoftmaxShift(t *testing.T) {
 	})
 }
 
+// TestSoftmaxGreatest: wherever the greatest value stands, it is found; far above the others, it takes the whole.
+func TestSoftmaxGreatest(t *testing.T) {
+	eachImpl(t, func(t *testing.T) {
+		for n := 1; n <= 70; n++ {
+			for at := range n {
+				x := make([]float32, n)
+				x[at] = 1000
+				Softmax(x, 1)
+				for i, got := range x {
+					want := float32(0)
+					if i == at {
+						want = 1
+					}
+					if got != want {
+						t.Fatalf("Softmax of %d values with 1000 at %d: [%d] = %v, want %v", n, at, i, got, want)
+					}
+				}
+			}
+		}
+	})
+}
+
 func TestLayerNorm(t *testing.T) {
 	eachImpl(t, func(t *testing.T) {
 		var w worst

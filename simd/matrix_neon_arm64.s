@@ -6,9 +6,9 @@
 
 // Blocks of the matrix product for NEON: 1 to 8 rows of x times a panel of 8 columns.
 
-// func mul1x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+// func mul1x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
-// 	for r := range 1 {
+// 	for r := range 1 * blocks {
 // 		for c := range 8 {
 // 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
@@ -17,21 +17,30 @@
 // 		}
 // 	}
 //
-// R0  y: next row    R1 bytes from row to row    R2-R2 next values of the rows of x
+// R0  y: next row    R1 bytes from row to row    R2-R2 next values of the block's rows of x
 // R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
+// R15 ahead: what will be read soon    R19 blocks left    R20 bytes from the end of a row of x to the next block's
 // V0-V1  sums, two registers a row    V16-V16 values of the rows    V24-V27 values of the panel
-TEXT ·mul1x8NEON(SB), NOSPLIT, $0-64
+TEXT ·mul1x8NEON(SB), NOSPLIT, $0-80
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
-	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
 	MOVD base+48(FP), R12
 	MOVD basestride+56(FP), R14
+	MOVD ahead+64(FP), R15
+	MOVD blocks+72(FP), R19
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
 	LSL  $2, R14, R14
+	MOVD $1, R20
+	MUL  R13, R20, R20
+	SUB  R11<<2, R20, R20
+
+next_block:
+	MOVD panel+32(FP), R10
+	MOVD k+40(FP), R11
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
 	CBZ  R12, no_base
@@ -44,6 +53,8 @@ no_base:
 
 at_least_4:
 	VLD1.P 16(R2), [V16.S4]
+	PRFM (R15), PLDL2KEEP
+	ADD  $64, R15, R15
 	VLD1.P 32(R10), [V24.S4, V25.S4]
 	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
 	WORD $0x4f901321 // fmla v1.4s, v25.4s, v16.s[0]
@@ -73,11 +84,15 @@ one_more:
 
 summed:
 	VST1 [V0.S4, V1.S4], (R0)
+	ADD  R1, R0, R0
+	ADD  R20, R2, R2
+	SUBS $1, R19, R19
+	BNE  next_block
 	RET
 
-// func mul2x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+// func mul2x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
-// 	for r := range 2 {
+// 	for r := range 2 * blocks {
 // 		for c := range 8 {
 // 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
@@ -86,22 +101,31 @@ summed:
 // 		}
 // 	}
 //
-// R0  y: next row    R1 bytes from row to row    R2-R3 next values of the rows of x
+// R0  y: next row    R1 bytes from row to row    R2-R3 next values of the block's rows of x
 // R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
+// R15 ahead: what will be read soon    R19 blocks left    R20 bytes from the end of a row of x to the next block's
 // V0-V3  sums, two registers a row    V16-V17 values of the rows    V24-V27 values of the panel
-TEXT ·mul2x8NEON(SB), NOSPLIT, $0-64
+TEXT ·mul2x8NEON(SB), NOSPLIT, $0-80
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
-	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
 	MOVD base+48(FP), R12
 	MOVD basestride+56(FP), R14
+	MOVD ahead+64(FP), R15
+	MOVD blocks+72(FP), R19
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
 	LSL  $2, R14, R14
+	MOVD $2, R20
+	MUL  R13, R20, R20
+	SUB  R11<<2, R20, R20
 	ADD  R13, R2, R3
+
+next_block:
+	MOVD panel+32(FP), R10
+	MOVD k+40(FP), R11
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
 	VEOR V2.B16, V2.B16, V2.B16
@@ -119,6 +143,8 @@ no_base:
 at_least_4:
 	VLD1.P 16(R2), [V16.S4]
 	VLD1.P 16(R3), [V17.S4]
+	PRFM (R15), PLDL2KEEP
+	ADD  $64, R15, R15
 	VLD1.P 32(R10), [V24.S4, V25.S4]
 	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
 	WORD $0x4f901321 // fmla v1.4s, v25.4s, v16.s[0]
@@ -160,12 +186,17 @@ one_more:
 summed:
 	VST1 [V0.S4, V1.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R2, R2
 	VST1 [V2.S4, V3.S4], (R0)
+	ADD  R1, R0, R0
+	ADD  R20, R3, R3
+	SUBS $1, R19, R19
+	BNE  next_block
 	RET
 
-// func mul3x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+// func mul3x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
-// 	for r := range 3 {
+// 	for r := range 3 * blocks {
 // 		for c := range 8 {
 // 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
@@ -174,23 +205,32 @@ summed:
 // 		}
 // 	}
 //
-// R0  y: next row    R1 bytes from row to row    R2-R4 next values of the rows of x
+// R0  y: next row    R1 bytes from row to row    R2-R4 next values of the block's rows of x
 // R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
+// R15 ahead: what will be read soon    R19 blocks left    R20 bytes from the end of a row of x to the next block's
 // V0-V5  sums, two registers a row    V16-V18 values of the rows    V24-V27 values of the panel
-TEXT ·mul3x8NEON(SB), NOSPLIT, $0-64
+TEXT ·mul3x8NEON(SB), NOSPLIT, $0-80
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
-	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
 	MOVD base+48(FP), R12
 	MOVD basestride+56(FP), R14
+	MOVD ahead+64(FP), R15
+	MOVD blocks+72(FP), R19
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
 	LSL  $2, R14, R14
+	MOVD $3, R20
+	MUL  R13, R20, R20
+	SUB  R11<<2, R20, R20
 	ADD  R13, R2, R3
 	ADD  R13, R3, R4
+
+next_block:
+	MOVD panel+32(FP), R10
+	MOVD k+40(FP), R11
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
 	VEOR V2.B16, V2.B16, V2.B16
@@ -213,6 +253,8 @@ at_least_4:
 	VLD1.P 16(R2), [V16.S4]
 	VLD1.P 16(R3), [V17.S4]
 	VLD1.P 16(R4), [V18.S4]
+	PRFM (R15), PLDL2KEEP
+	ADD  $64, R15, R15
 	VLD1.P 32(R10), [V24.S4, V25.S4]
 	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
 	WORD $0x4f901321 // fmla v1.4s, v25.4s, v16.s[0]
@@ -265,14 +307,20 @@ one_more:
 summed:
 	VST1 [V0.S4, V1.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R2, R2
 	VST1 [V2.S4, V3.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R3, R3
 	VST1 [V4.S4, V5.S4], (R0)
+	ADD  R1, R0, R0
+	ADD  R20, R4, R4
+	SUBS $1, R19, R19
+	BNE  next_block
 	RET
 
-// func mul4x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+// func mul4x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
-// 	for r := range 4 {
+// 	for r := range 4 * blocks {
 // 		for c := range 8 {
 // 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
@@ -281,24 +329,33 @@ summed:
 // 		}
 // 	}
 //
-// R0  y: next row    R1 bytes from row to row    R2-R5 next values of the rows of x
+// R0  y: next row    R1 bytes from row to row    R2-R5 next values of the block's rows of x
 // R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
+// R15 ahead: what will be read soon    R19 blocks left    R20 bytes from the end of a row of x to the next block's
 // V0-V7  sums, two registers a row    V16-V19 values of the rows    V24-V27 values of the panel
-TEXT ·mul4x8NEON(SB), NOSPLIT, $0-64
+TEXT ·mul4x8NEON(SB), NOSPLIT, $0-80
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
-	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
 	MOVD base+48(FP), R12
 	MOVD basestride+56(FP), R14
+	MOVD ahead+64(FP), R15
+	MOVD blocks+72(FP), R19
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
 	LSL  $2, R14, R14
+	MOVD $4, R20
+	MUL  R13, R20, R20
+	SUB  R11<<2, R20, R20
 	ADD  R13, R2, R3
 	ADD  R13, R3, R4
 	ADD  R13, R4, R5
+
+next_block:
+	MOVD panel+32(FP), R10
+	MOVD k+40(FP), R11
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
 	VEOR V2.B16, V2.B16, V2.B16
@@ -326,6 +383,8 @@ at_least_4:
 	VLD1.P 16(R3), [V17.S4]
 	VLD1.P 16(R4), [V18.S4]
 	VLD1.P 16(R5), [V19.S4]
+	PRFM (R15), PLDL2KEEP
+	ADD  $64, R15, R15
 	VLD1.P 32(R10), [V24.S4, V25.S4]
 	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
 	WORD $0x4f901321 // fmla v1.4s, v25.4s, v16.s[0]
@@ -389,16 +448,23 @@ one_more:
 summed:
 	VST1 [V0.S4, V1.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R2, R2
 	VST1 [V2.S4, V3.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R3, R3
 	VST1 [V4.S4, V5.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R4, R4
 	VST1 [V6.S4, V7.S4], (R0)
+	ADD  R1, R0, R0
+	ADD  R20, R5, R5
+	SUBS $1, R19, R19
+	BNE  next_block
 	RET
 
-// func mul5x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+// func mul5x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
-// 	for r := range 5 {
+// 	for r := range 5 * blocks {
 // 		for c := range 8 {
 // 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
@@ -407,25 +473,34 @@ summed:
 // 		}
 // 	}
 //
-// R0  y: next row    R1 bytes from row to row    R2-R6 next values of the rows of x
+// R0  y: next row    R1 bytes from row to row    R2-R6 next values of the block's rows of x
 // R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
+// R15 ahead: what will be read soon    R19 blocks left    R20 bytes from the end of a row of x to the next block's
 // V0-V9  sums, two registers a row    V16-V20 values of the rows    V24-V27 values of the panel
-TEXT ·mul5x8NEON(SB), NOSPLIT, $0-64
+TEXT ·mul5x8NEON(SB), NOSPLIT, $0-80
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
-	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
 	MOVD base+48(FP), R12
 	MOVD basestride+56(FP), R14
+	MOVD ahead+64(FP), R15
+	MOVD blocks+72(FP), R19
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
 	LSL  $2, R14, R14
+	MOVD $5, R20
+	MUL  R13, R20, R20
+	SUB  R11<<2, R20, R20
 	ADD  R13, R2, R3
 	ADD  R13, R3, R4
 	ADD  R13, R4, R5
 	ADD  R13, R5, R6
+
+next_block:
+	MOVD panel+32(FP), R10
+	MOVD k+40(FP), R11
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
 	VEOR V2.B16, V2.B16, V2.B16
@@ -458,6 +533,8 @@ at_least_4:
 	VLD1.P 16(R4), [V18.S4]
 	VLD1.P 16(R5), [V19.S4]
 	VLD1.P 16(R6), [V20.S4]
+	PRFM (R15), PLDL2KEEP
+	ADD  $32, R15, R15 // each line twice
 	VLD1.P 32(R10), [V24.S4, V25.S4]
 	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
 	WORD $0x4f901321 // fmla v1.4s, v25.4s, v16.s[0]
@@ -532,18 +609,26 @@ one_more:
 summed:
 	VST1 [V0.S4, V1.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R2, R2
 	VST1 [V2.S4, V3.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R3, R3
 	VST1 [V4.S4, V5.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R4, R4
 	VST1 [V6.S4, V7.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R5, R5
 	VST1 [V8.S4, V9.S4], (R0)
+	ADD  R1, R0, R0
+	ADD  R20, R6, R6
+	SUBS $1, R19, R19
+	BNE  next_block
 	RET
 
-// func mul6x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+// func mul6x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
-// 	for r := range 6 {
+// 	for r := range 6 * blocks {
 // 		for c := range 8 {
 // 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
@@ -552,26 +637,35 @@ summed:
 // 		}
 // 	}
 //
-// R0  y: next row    R1 bytes from row to row    R2-R7 next values of the rows of x
+// R0  y: next row    R1 bytes from row to row    R2-R7 next values of the block's rows of x
 // R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
+// R15 ahead: what will be read soon    R19 blocks left    R20 bytes from the end of a row of x to the next block's
 // V0-V11  sums, two registers a row    V16-V21 values of the rows    V24-V27 values of the panel
-TEXT ·mul6x8NEON(SB), NOSPLIT, $0-64
+TEXT ·mul6x8NEON(SB), NOSPLIT, $0-80
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
-	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
 	MOVD base+48(FP), R12
 	MOVD basestride+56(FP), R14
+	MOVD ahead+64(FP), R15
+	MOVD blocks+72(FP), R19
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
 	LSL  $2, R14, R14
+	MOVD $6, R20
+	MUL  R13, R20, R20
+	SUB  R11<<2, R20, R20
 	ADD  R13, R2, R3
 	ADD  R13, R3, R4
 	ADD  R13, R4, R5
 	ADD  R13, R5, R6
 	ADD  R13, R6, R7
+
+next_block:
+	MOVD panel+32(FP), R10
+	MOVD k+40(FP), R11
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
 	VEOR V2.B16, V2.B16, V2.B16
@@ -609,6 +703,8 @@ at_least_4:
 	VLD1.P 16(R5), [V19.S4]
 	VLD1.P 16(R6), [V20.S4]
 	VLD1.P 16(R7), [V21.S4]
+	PRFM (R15), PLDL2KEEP
+	ADD  $32, R15, R15 // each line twice
 	VLD1.P 32(R10), [V24.S4, V25.S4]
 	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
 	WORD $0x4f901321 // fmla v1.4s, v25.4s, v16.s[0]
@@ -694,20 +790,29 @@ one_more:
 summed:
 	VST1 [V0.S4, V1.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R2, R2
 	VST1 [V2.S4, V3.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R3, R3
 	VST1 [V4.S4, V5.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R4, R4
 	VST1 [V6.S4, V7.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R5, R5
 	VST1 [V8.S4, V9.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R6, R6
 	VST1 [V10.S4, V11.S4], (R0)
+	ADD  R1, R0, R0
+	ADD  R20, R7, R7
+	SUBS $1, R19, R19
+	BNE  next_block
 	RET
 
-// func mul7x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+// func mul7x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
-// 	for r := range 7 {
+// 	for r := range 7 * blocks {
 // 		for c := range 8 {
 // 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
@@ -716,27 +821,36 @@ summed:
 // 		}
 // 	}
 //
-// R0  y: next row    R1 bytes from row to row    R2-R8 next values of the rows of x
+// R0  y: next row    R1 bytes from row to row    R2-R8 next values of the block's rows of x
 // R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
+// R15 ahead: what will be read soon    R19 blocks left    R20 bytes from the end of a row of x to the next block's
 // V0-V13  sums, two registers a row    V16-V22 values of the rows    V24-V27 values of the panel
-TEXT ·mul7x8NEON(SB), NOSPLIT, $0-64
+TEXT ·mul7x8NEON(SB), NOSPLIT, $0-80
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
-	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
 	MOVD base+48(FP), R12
 	MOVD basestride+56(FP), R14
+	MOVD ahead+64(FP), R15
+	MOVD blocks+72(FP), R19
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
 	LSL  $2, R14, R14
+	MOVD $7, R20
+	MUL  R13, R20, R20
+	SUB  R11<<2, R20, R20
 	ADD  R13, R2, R3
 	ADD  R13, R3, R4
 	ADD  R13, R4, R5
 	ADD  R13, R5, R6
 	ADD  R13, R6, R7
 	ADD  R13, R7, R8
+
+next_block:
+	MOVD panel+32(FP), R10
+	MOVD k+40(FP), R11
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
 	VEOR V2.B16, V2.B16, V2.B16
@@ -779,6 +893,8 @@ at_least_4:
 	VLD1.P 16(R6), [V20.S4]
 	VLD1.P 16(R7), [V21.S4]
 	VLD1.P 16(R8), [V22.S4]
+	PRFM (R15), PLDL2KEEP
+	ADD  $32, R15, R15 // each line twice
 	VLD1.P 32(R10), [V24.S4, V25.S4]
 	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
 	WORD $0x4f901321 // fmla v1.4s, v25.4s, v16.s[0]
@@ -875,22 +991,32 @@ one_more:
 summed:
 	VST1 [V0.S4, V1.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R2, R2
 	VST1 [V2.S4, V3.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R3, R3
 	VST1 [V4.S4, V5.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R4, R4
 	VST1 [V6.S4, V7.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R5, R5
 	VST1 [V8.S4, V9.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R6, R6
 	VST1 [V10.S4, V11.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R7, R7
 	VST1 [V12.S4, V13.S4], (R0)
+	ADD  R1, R0, R0
+	ADD  R20, R8, R8
+	SUBS $1, R19, R19
+	BNE  next_block
 	RET
 
-// func mul8x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int)
+// func mul8x8NEON(y *float32, ystride int, x *float32, xstride int, panel *float32, k int, base *float32, basestride int, ahead unsafe.Pointer, blocks int)
 //
-// 	for r := range 8 {
+// 	for r := range 8 * blocks {
 // 		for c := range 8 {
 // 			y[r*ystride+c] = base[r*basestride+c] // 0 when base is nil
 // 			for i := range k {
@@ -899,21 +1025,26 @@ summed:
 // 		}
 // 	}
 //
-// R0  y: next row    R1 bytes from row to row    R2-R9 next values of the rows of x
+// R0  y: next row    R1 bytes from row to row    R2-R9 next values of the block's rows of x
 // R10 panel: next 8 values    R11 k left    R12 base: next row    R13 bytes from row to row of x, R14 of base
+// R15 ahead: what will be read soon    R19 blocks left    R20 bytes from the end of a row of x to the next block's
 // V0-V15  sums, two registers a row    V16-V23 values of the rows    V24-V27 values of the panel
-TEXT ·mul8x8NEON(SB), NOSPLIT, $0-64
+TEXT ·mul8x8NEON(SB), NOSPLIT, $0-80
 	MOVD y+0(FP), R0
 	MOVD ystride+8(FP), R1
 	MOVD x+16(FP), R2
 	MOVD xstride+24(FP), R13
-	MOVD panel+32(FP), R10
 	MOVD k+40(FP), R11
 	MOVD base+48(FP), R12
 	MOVD basestride+56(FP), R14
+	MOVD ahead+64(FP), R15
+	MOVD blocks+72(FP), R19
 	LSL  $2, R1, R1
 	LSL  $2, R13, R13
 	LSL  $2, R14, R14
+	MOVD $8, R20
+	MUL  R13, R20, R20
+	SUB  R11<<2, R20, R20
 	ADD  R13, R2, R3
 	ADD  R13, R3, R4
 	ADD  R13, R4, R5
@@ -921,6 +1052,10 @@ TEXT ·mul8x8NEON(SB), NOSPLIT, $0-64
 	ADD  R13, R6, R7
 	ADD  R13, R7, R8
 	ADD  R13, R8, R9
+
+next_block:
+	MOVD panel+32(FP), R10
+	MOVD k+40(FP), R11
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
 	VEOR V2.B16, V2.B16, V2.B16
@@ -968,6 +1103,8 @@ at_least_4:
 	VLD1.P 16(R7), [V21.S4]
 	VLD1.P 16(R8), [V22.S4]
 	VLD1.P 16(R9), [V23.S4]
+	PRFM (R15), PLDL2KEEP
+	ADD  $32, R15, R15 // each line twice
 	VLD1.P 32(R10), [V24.S4, V25.S4]
 	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
 	WORD $0x4f901321 // fmla v1.4s, v25.4s, v16.s[0]
@@ -1075,18 +1212,29 @@ one_more:
 summed:
 	VST1 [V0.S4, V1.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R2, R2
 	VST1 [V2.S4, V3.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R3, R3
 	VST1 [V4.S4, V5.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R4, R4
 	VST1 [V6.S4, V7.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R5, R5
 	VST1 [V8.S4, V9.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R6, R6
 	VST1 [V10.S4, V11.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R7, R7
 	VST1 [V12.S4, V13.S4], (R0)
 	ADD  R1, R0, R0
+	ADD  R20, R8, R8
 	VST1 [V14.S4, V15.S4], (R0)
+	ADD  R1, R0, R0
+	ADD  R20, R9, R9
+	SUBS $1, R19, R19
+	BNE  next_block
 	RET
 

@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// Dot products for NEON.
+// Dot products, addition, widening and transposition for NEON.
 
 // func dotNEON(a, b *float32, n int) float32
 //
@@ -173,4 +173,112 @@ row_read:
 	MOVD R10, R7 // the end of row 3 begins the next group
 	SUBS $1, R4, R4
 	BNE  next_group
+	RET
+// func addNEON(dst, src *float32, n int)
+//
+// 	for i := range n {
+// 		dst[i] += src[i]
+// 	}
+//
+// R2  dst, R0 next values    R3 n, R1 values left    R5 src: next values    V0 V1 values
+TEXT ·addNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R2
+	MOVD src+8(FP), R5
+	MOVD n+16(FP), R3
+	MOVD R2, R0
+	SUBS $4, R3, R1
+	BLT  each_less_than_4
+
+each_4:
+	VLD1 (R0), [V0.S4]
+	VLD1.P 16(R5), [V1.S4]
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	VST1.P [V0.S4], 16(R0)
+	SUBS $4, R1, R1
+	BGE  each_4
+
+each_less_than_4:
+	ADDS $4, R1, R1
+	BEQ  each_done
+
+each_1:
+	FMOVS (R0), F0
+	FMOVS.P 4(R5), F1
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	FMOVS.P F0, 4(R0)
+	SUBS $1, R1, R1
+	BNE  each_1
+
+each_done:
+	RET
+
+// func widenNEON(dst *float32, src *uint16, eights int)
+//
+// 	for i := range 8 * eights {
+// 		dst[i] = fromHalf(src[i])
+// 	}
+//
+// R0  dst, R1 src: next values    R2 eights left    V0 halves    V1 V2 their values
+TEXT ·widenNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD eights+16(FP), R2
+	CBZ  R2, widened
+
+eight:
+	VLD1.P 16(R1), [V0.H8]
+	WORD $0x0e217801 // fcvtl v1.4s, v0.4h
+	WORD $0x4e217802 // fcvtl2 v2.4s, v0.8h
+	VST1.P [V1.S4, V2.S4], 32(R0)
+	SUBS $1, R2, R2
+	BNE  eight
+
+widened:
+	RET
+
+// func transpose4NEON(dst *float32, dstride int, src *float32, sstride, fours int)
+//
+// 	for i := range 4 * fours {
+// 		for r := range 4 {
+// 			dst[i*dstride+r] = src[r*sstride+i]
+// 		}
+// 	}
+//
+// R0  dst: next row    R1 bytes from row to row    R2 R3 R4 R5 next values of the rows of src    R6 fours left
+// V0-V3  rows of the square, later its columns    V4-V7 in between
+TEXT ·transpose4NEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD dstride+8(FP), R1
+	MOVD src+16(FP), R2
+	MOVD sstride+24(FP), R5
+	MOVD fours+32(FP), R6
+	LSL  $2, R1, R1
+	LSL  $2, R5, R5
+	ADD  R5, R2, R3
+	ADD  R5, R3, R4
+	ADD  R5, R4, R5
+
+square:
+	VLD1.P 16(R2), [V0.S4]
+	VLD1.P 16(R3), [V1.S4]
+	VLD1.P 16(R4), [V2.S4]
+	VLD1.P 16(R5), [V3.S4]
+	VTRN1 V1.S4, V0.S4, V4.S4 // a0 b0 a2 b2
+	VTRN2 V1.S4, V0.S4, V5.S4 // a1 b1 a3 b3
+	VTRN1 V3.S4, V2.S4, V6.S4 // c0 d0 c2 d2
+	VTRN2 V3.S4, V2.S4, V7.S4 // c1 d1 c3 d3
+	VTRN1 V6.D2, V4.D2, V0.D2 // a0 b0 c0 d0
+	VTRN1 V7.D2, V5.D2, V1.D2
+	VTRN2 V6.D2, V4.D2, V2.D2
+	VTRN2 V7.D2, V5.D2, V3.D2
+	VST1 [V0.S4], (R0)
+	ADD  R1, R0, R0
+	VST1 [V1.S4], (R0)
+	ADD  R1, R0, R0
+	VST1 [V2.S4], (R0)
+	ADD  R1, R0, R0
+	VST1 [V3.S4], (R0)
+	ADD  R1, R0, R0
+	SUBS $1, R6, R6
+	BNE  square
 	RET

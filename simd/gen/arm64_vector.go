@@ -10,6 +10,12 @@ func neonThree(op string, code uint32, d, n, m int) string {
 
 func fadd(d, n, m int) string  { return neonThree("fadd", 0x4e20d400, d, n, m) }
 func faddp(d, n, m int) string { return neonThree("faddp", 0x6e20d400, d, n, m) }
+func fsub(d, n, m int) string  { return neonThree("fsub", 0x4ea0d400, d, n, m) }
+func fmul(d, n, m int) string  { return neonThree("fmul", 0x6e20dc00, d, n, m) }
+func fdiv(d, n, m int) string  { return neonThree("fdiv", 0x6e20fc00, d, n, m) }
+func fmin(d, n, m int) string  { return neonThree("fmin", 0x4ea0f400, d, n, m) } // NaN if one is NaN, as the next two
+func fmax(d, n, m int) string  { return neonThree("fmax", 0x4e20f400, d, n, m) }
+func fmaxp(d, n, m int) string { return neonThree("fmaxp", 0x6e20f400, d, n, m) }
 
 // fmlaLane adds to register d the product of register n and one lane of register m.
 func fmlaLane(d, n, m, lane int) string {
@@ -17,12 +23,113 @@ func fmlaLane(d, n, m, lane int) string {
 	return fmt.Sprintf("WORD $0x%08x // fmla v%d.4s, v%d.4s, v%d.s[%d]", code, d, n, m, lane)
 }
 
-// neonVectors writes the dot products.
+// fcvtl widens the four halves in the lower half of register n to register d, fcvtl2 those in the upper half.
+func fcvtl(d, n int) string {
+	return fmt.Sprintf("WORD $0x%08x // fcvtl v%d.4s, v%d.4h", 0x0e217800|n<<5|d, d, n)
+}
+
+func fcvtl2(d, n int) string {
+	return fmt.Sprintf("WORD $0x%08x // fcvtl2 v%d.4s, v%d.8h", 0x4e217800|n<<5|d, d, n)
+}
+
+// neonVectors writes the dot products, the addition, the widening and the transposition.
 func neonVectors() string {
-	f := newFile("Dot products for NEON.")
+	f := newFile("Dot products, addition, widening and transposition for NEON.")
 	neonDot(f)
 	neonDotRows4(f)
+	neonAdd(f)
+	neonWiden(f)
+	neonTranspose(f)
 	return f.String()
+}
+
+func neonAdd(f *file) {
+	f.function(`
+func addNEON(dst, src *float32, n int)
+
+	for i := range n {
+		dst[i] += src[i]
+	}
+
+R2  dst, R0 next values    R3 n, R1 values left    R5 src: next values    V0 V1 values`, "addNEON", 24)
+	f.code("MOVD dst+0(FP), R2\nMOVD src+8(FP), R5\nMOVD n+16(FP), R3")
+	neonEach(f, "each", each{operands: 1, body: fadd(0, 0, 1)})
+	f.op("RET")
+	f.WriteString("\n")
+}
+
+func neonWiden(f *file) {
+	f.function(`
+func widenNEON(dst *float32, src *uint16, eights int)
+
+	for i := range 8 * eights {
+		dst[i] = fromHalf(src[i])
+	}
+
+R0  dst, R1 src: next values    R2 eights left    V0 halves    V1 V2 their values`, "widenNEON", 24)
+	f.code(`
+MOVD dst+0(FP), R0
+MOVD src+8(FP), R1
+MOVD eights+16(FP), R2
+CBZ  R2, widened
+
+eight:
+VLD1.P 16(R1), [V0.H8]`)
+	f.code(fcvtl(1, 0))
+	f.code(fcvtl2(2, 0))
+	f.code(`
+VST1.P [V1.S4, V2.S4], 32(R0)
+SUBS $1, R2, R2
+BNE  eight
+
+widened:
+RET`)
+	f.WriteString("\n")
+}
+
+// neonTranspose moves squares of 4 by 4: single values change places between rows next to each other, then pairs.
+func neonTranspose(f *file) {
+	f.function(`
+func transpose4NEON(dst *float32, dstride int, src *float32, sstride, fours int)
+
+	for i := range 4 * fours {
+		for r := range 4 {
+			dst[i*dstride+r] = src[r*sstride+i]
+		}
+	}
+
+R0  dst: next row    R1 bytes from row to row    R2 R3 R4 R5 next values of the rows of src    R6 fours left
+V0-V3  rows of the square, later its columns    V4-V7 in between`, "transpose4NEON", 40)
+	f.code(`
+MOVD dst+0(FP), R0
+MOVD dstride+8(FP), R1
+MOVD src+16(FP), R2
+MOVD sstride+24(FP), R5
+MOVD fours+32(FP), R6
+LSL  $2, R1, R1
+LSL  $2, R5, R5
+ADD  R5, R2, R3
+ADD  R5, R3, R4
+ADD  R5, R4, R5
+
+square:`)
+	for r := range 4 {
+		f.op("VLD1.P 16(R%d), [V%d.S4]", 2+r, r)
+	}
+	f.code(`
+VTRN1 V1.S4, V0.S4, V4.S4 // a0 b0 a2 b2
+VTRN2 V1.S4, V0.S4, V5.S4 // a1 b1 a3 b3
+VTRN1 V3.S4, V2.S4, V6.S4 // c0 d0 c2 d2
+VTRN2 V3.S4, V2.S4, V7.S4 // c1 d1 c3 d3
+VTRN1 V6.D2, V4.D2, V0.D2 // a0 b0 c0 d0
+VTRN1 V7.D2, V5.D2, V1.D2
+VTRN2 V6.D2, V4.D2, V2.D2
+VTRN2 V7.D2, V5.D2, V3.D2`)
+	for c := range 4 {
+		f.op("VST1 [V%d.S4], (R0)", c)
+		f.op("ADD  R1, R0, R0")
+	}
+	f.code("SUBS $1, R6, R6\nBNE  square\nRET")
 }
 
 func neonDot(f *file) {

@@ -49,6 +49,14 @@ func TestEncodings(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
 		{fadd(1, 2, 3), "WORD $0x4e23d441 // fadd v1.4s, v2.4s, v3.4s"},
 		{faddp(0, 31, 16), "WORD $0x6e30d7e0 // faddp v0.4s, v31.4s, v16.4s"},
+		{fsub(1, 2, 3), "WORD $0x4ea3d441 // fsub v1.4s, v2.4s, v3.4s"},
+		{fmul(1, 2, 3), "WORD $0x6e23dc41 // fmul v1.4s, v2.4s, v3.4s"},
+		{fdiv(1, 2, 3), "WORD $0x6e23fc41 // fdiv v1.4s, v2.4s, v3.4s"},
+		{fmin(1, 2, 3), "WORD $0x4ea3f441 // fmin v1.4s, v2.4s, v3.4s"},
+		{fmax(1, 2, 3), "WORD $0x4e23f441 // fmax v1.4s, v2.4s, v3.4s"},
+		{fmaxp(1, 2, 3), "WORD $0x6e23f441 // fmaxp v1.4s, v2.4s, v3.4s"},
+		{fcvtl(1, 2), "WORD $0x0e217841 // fcvtl v1.4s, v2.4h"},
+		{fcvtl2(31, 2), "WORD $0x4e21785f // fcvtl2 v31.4s, v2.8h"},
 		{fmlaLane(15, 24, 23, 0), "WORD $0x4f97130f // fmla v15.4s, v24.4s, v23.s[0]"},
 		{fmlaLane(0, 27, 16, 3), "WORD $0x4fb01b60 // fmla v0.4s, v27.4s, v16.s[3]"},
 	} {

@@ -26,6 +26,7 @@ func files() map[string]string {
 		"rows_avx2_amd64.s":   avx2Rows(),
 		"matrix_avx2_amd64.s": avx2Matrix(),
 		"vector_neon_arm64.s": neonVectors(),
+		"rows_neon_arm64.s":   neonRows(),
 		"matrix_neon_arm64.s": neonMatrix(),
 	}
 }
