@@ -22,8 +22,8 @@ type Matrix struct {
 
 // maxRows × maxCols bounds the block of every level's mulTile.
 const (
-	maxRows = 8
-	maxCols = 16
+	maxRows = 14
+	maxCols = 32
 )
 
 // tile is the size of the block of results that mulTile computes at most: rows of x, columns of B.
@@ -31,6 +31,8 @@ func (l Level) tile() (rows, cols int) {
 	switch l {
 	case AVX2:
 		return 6, 16
+	case AVX512:
+		return 14, 32
 	case NEON:
 		return 8, 8
 	}
@@ -172,8 +174,8 @@ func (m *Matrix) mulPanel(y []float32, ystride int, x []float32, xstride, rows i
 		ahead := unsafe.Pointer(&panel[0])
 		if next != nil && near < size {
 			ahead = unsafe.Add(next, near)
-			near += len(panel)  // a quarter of a panel that is not halved
-			if end-first <= 4 { // see avx2Ahead in gen
+			near += len(panel)                       // a quarter of a panel that is not halved
+			if end-first <= 4 || m.level == AVX512 { // see avx2Ahead and avx512Ahead in gen
 				near += len(panel)
 			}
 		}
