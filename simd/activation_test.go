@@ -72,7 +72,7 @@ func TestElementwiseSpecials(t *testing.T) {
 			{"GELUTanh", GELUTanh, inf, inf}, {"GELUTanh", GELUTanh, 0, 0}, {"GELUTanh", GELUTanh, nan, nan},
 			{"ReLU", ReLU, 2.5, 2.5}, {"ReLU", ReLU, -2.5, 0}, {"ReLU", ReLU, nan, nan}, {"ReLU", ReLU, inf, inf}, {"ReLU", ReLU, -inf, 0},
 		} {
-			for _, n := range []int{1, 8, 11} {
+			for _, n := range []int{1, 8, 11, 16, 19} {
 				x := make([]float32, n)
 				fill(x, test.x)
 				test.f(x)
@@ -110,20 +110,20 @@ func TestSoftmaxSpecials(t *testing.T) {
 	eachImpl(t, func(t *testing.T) {
 		for _, test := range []struct {
 			about    string
-			at       int // where, among 11 equal values
+			at       int // where, among 21 equal values
 			v        float32
 			self, by float32 // the results at this place and at the others
 		}{
-			{"masked", 3, -inf, 0, 0.1},
-			{"masked in the tail", 9, -inf, 0, 0.1},
-			{"far below", 9, -1e30, 0, 0.1},
+			{"masked", 3, -inf, 0, 0.05},
+			{"masked in the tail", 17, -inf, 0, 0.05},
+			{"far below", 17, -1e30, 0, 0.05},
 			{"far above", 3, 1e30, 1, 0},
-			{"far above in the tail", 10, 1e30, 1, 0},
+			{"far above in the tail", 20, 1e30, 1, 0},
 			{"NaN", 3, nan, nan, nan},
-			{"NaN in the tail", 8, nan, nan, nan},
+			{"NaN in the tail", 16, nan, nan, nan},
 			{"infinite", 3, inf, nan, nan},
 		} {
-			x := make([]float32, 11)
+			x := make([]float32, 21)
 			fill(x, 5)
 			x[test.at] = test.v
 			Softmax(x, 1)

@@ -18,9 +18,10 @@
 //
 // # Levels
 //
-// A Level is one implementation: Generic is plain Go and the meaning of the package (generic.go); AVX2 and NEON
+// A Level is one implementation: Generic is plain Go and the meaning of the package (generic.go); AVX2, AVX512 and NEON
 // replace parts of it by assembly. Use forces one for tests and diagnosis; with the build tag purego there is
-// only Generic. AVX512 is a name without kernels so far, and Use refuses it.
+// only Generic. AVX512 has to be asked for: its kernels pass the tests in an emulator (.ci/avx512), but no processor
+// has run or timed them.
 //
 // To add a level: its instructions in gen, its declarations and one case per function in kernels_$GOARCH.go, its block
 // size in Level.tile, its name in built. The tests then run on it through Available.

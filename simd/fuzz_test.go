@@ -68,6 +68,7 @@ func FuzzDot(f *testing.F) {
 func FuzzMul(f *testing.F) {
 	f.Add(uint8(7), uint8(17), uint8(5), uint8(3), uint8(3))
 	f.Add(uint8(64), uint8(16), uint8(32), uint8(0), uint8(1))
+	f.Add(uint8(29), uint8(65), uint8(9), uint8(5), uint8(2))
 	f.Fuzz(func(t *testing.T, rows, n, k, pad, bits uint8) {
 		p := newProduct(int(rows)%128, int(n)%80, int(k)%80, int(pad)%20, bits&1 != 0, bits&2 != 0)
 		onEach(t, func(Level) {

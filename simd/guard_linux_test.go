@@ -113,7 +113,7 @@ func TestGuardedVectors(t *testing.T) {
 
 func TestGuardedMatrix(t *testing.T) {
 	eachImpl(t, func(t *testing.T) {
-		for _, n := range []int{1, 3, 4, 7, 8, 9, 15, 16, 17, 33} {
+		for _, n := range []int{1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33} {
 			for _, k := range []int{1, 2, 3, 4, 5, 7, 8, 13} {
 				for _, atEnd := range []bool{false, true} {
 					checkGuardedMatrix(t, n, k, atEnd)
@@ -123,7 +123,7 @@ func TestGuardedMatrix(t *testing.T) {
 	})
 }
 
-// checkGuardedMatrix multiplies 1 to 9 rows, with every slice at a guard page, the packed panels too.
+// checkGuardedMatrix multiplies 1 to 15 rows, with every slice at a guard page, the packed panels too.
 func checkGuardedMatrix(t *testing.T, n, k int, atEnd bool) {
 	w, bias := guarded(t, n*k, atEnd), guarded(t, n, atEnd)
 	var m Matrix
@@ -132,7 +132,7 @@ func checkGuardedMatrix(t *testing.T, n, k int, atEnd bool) {
 	packed := guarded(t, len(m.data), atEnd)
 	copy(packed, m.data)
 	m.data = packed
-	for rows := 1; rows <= 9; rows++ {
+	for rows := 1; rows <= 15; rows++ {
 		x, y := guarded(t, rows*k, atEnd), guarded(t, rows*n, atEnd)
 		call := fmt.Sprintf("Mul rows=%d n=%d k=%d, guard at end: %v", rows, n, k, atEnd)
 		faultless(t, call, func() { m.Mul(y, n, x, k, rows, bias) })

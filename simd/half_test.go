@@ -84,7 +84,7 @@ func rounded(seed uint64, n int) []float32 {
 // forgets it.
 func TestHalve(t *testing.T) {
 	eachImpl(t, func(t *testing.T) {
-		for _, n := range []int{1, 15, 16, 17, 40, 96} {
+		for _, n := range []int{1, 15, 16, 17, 32, 40, 96} {
 			for _, k := range []int{1, 3, 4, 7, 64} {
 				w := rounded(1, n*k)
 				var m, half Matrix

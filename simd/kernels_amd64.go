@@ -8,91 +8,112 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-var built = []Level{AVX2}
+var built = []Level{AVX2, AVX512}
 
 func dot(a, b []float32) float32 {
-	if active == AVX2 {
+	switch active {
+	case AVX512:
+		return dotAVX512(&a[0], &b[0], len(a))
+	case AVX2:
 		return dotAVX2(&a[0], &b[0], len(a))
 	}
 	return dotGeneric(a, b)
 }
 
 func dotRows(dst, q, rows []float32) {
-	if active == AVX2 {
-		whole := len(dst) &^ 3 // rows in groups of four
-		if whole > 0 {
-			dotRows4AVX2(&dst[0], &q[0], &rows[0], len(q), whole/4)
-		}
-		for i := whole; i < len(dst); i++ {
-			dst[i] = dotAVX2(&q[0], &rows[i*len(q)], len(q))
-		}
+	if active == Generic {
+		dotRowsGeneric(dst, q, rows)
 		return
 	}
-	dotRowsGeneric(dst, q, rows)
+	whole := len(dst) &^ 3 // rows in groups of four
+	if whole > 0 && active == AVX512 {
+		dotRows4AVX512(&dst[0], &q[0], &rows[0], len(q), whole/4)
+	} else if whole > 0 {
+		dotRows4AVX2(&dst[0], &q[0], &rows[0], len(q), whole/4)
+	}
+	for i := whole; i < len(dst); i++ {
+		dst[i] = dot(q, rows[i*len(q):][:len(q)])
+	}
 }
 
 func add(dst, src []float32) {
-	if active == AVX2 {
+	switch active {
+	case AVX512:
+		addAVX512(&dst[0], &src[0], len(dst))
+	case AVX2:
 		addAVX2(&dst[0], &src[0], len(dst))
-		return
+	default:
+		addGeneric(dst, src)
 	}
-	addGeneric(dst, src)
 }
 
 func gelu(x []float32) {
-	if active == AVX2 {
+	switch active {
+	case AVX512:
+		geluAVX512(&x[0], len(x))
+	case AVX2:
 		geluAVX2(&x[0], len(x))
-		return
+	default:
+		geluGeneric(x)
 	}
-	geluGeneric(x)
 }
 
 func softmax(x []float32, scale float32) {
-	if active == AVX2 {
+	switch active {
+	case AVX512:
+		softmaxAVX512(&x[0], len(x), scale)
+	case AVX2:
 		softmaxAVX2(&x[0], len(x), scale)
-		return
+	default:
+		softmaxGeneric(x, scale)
 	}
-	softmaxGeneric(x, scale)
 }
 
 func layerNorm(x, gamma, beta []float32, eps float32) {
-	if active == AVX2 {
+	switch active {
+	case AVX512:
+		layerNormAVX512(&x[0], &gamma[0], &beta[0], len(x), eps)
+	case AVX2:
 		layerNormAVX2(&x[0], &gamma[0], &beta[0], len(x), eps)
-		return
+	default:
+		layerNormGeneric(x, gamma, beta, eps)
 	}
-	layerNormGeneric(x, gamma, beta, eps)
 }
 
-func (l Level) widens() bool { return l == AVX2 && cpuid.CPU.Supports(cpuid.F16C) }
+func (l Level) widens() bool { return l == AVX512 || l == AVX2 && cpuid.CPU.Supports(cpuid.F16C) }
 
 func widen(l Level, dst []float32, src []uint16) {
-	if l.widens() {
+	switch {
+	case l == AVX512:
+		widenAVX512(&dst[0], &src[0], len(dst)/16)
+	case l.widens():
 		widenAVX2(&dst[0], &src[0], len(dst)/16)
-		return
+	default:
+		widenGeneric(dst, src)
 	}
-	widenGeneric(dst, src)
 }
 
 func transpose(l Level, dst []float32, dstride int, src []float32, sstride, rows, width int) {
-	if l == AVX2 {
-		for r := 0; r < rows; r += 8 {
-			if rows-r < 8 || width%8 != 0 {
-				transposeGeneric(dst[r:], dstride, src[r*sstride:], sstride, rows-r, width)
-				return
-			}
-			transpose8AVX2(&dst[r], dstride, &src[r*sstride], sstride, width/8)
+	whole := 0 // rows in groups of eight
+	if width%8 == 0 && (l == AVX2 || l == AVX512) {
+		for ; rows-whole >= 8; whole += 8 {
+			transpose8AVX2(&dst[whole], dstride, &src[whole*sstride], sstride, width/8)
 		}
-		return
 	}
-	transposeGeneric(dst, dstride, src, sstride, rows, width)
+	if whole < rows {
+		transposeGeneric(dst[whole:], dstride, src[whole*sstride:], sstride, rows-whole, width)
+	}
 }
 
 func mulBlocks(l Level, y []float32, ystride int, x []float32, xstride, height, blocks int, panel []float32, k int, base []float32, basestride int, ahead unsafe.Pointer) {
-	if l == AVX2 {
+	switch l {
+	case AVX512:
+		mulBlocksAVX512(&y[0], ystride, &x[0], xstride, height, blocks, &panel[0], k, unsafe.SliceData(base), basestride, ahead)
+	case AVX2:
 		mulBlocksAVX2(&y[0], ystride, &x[0], xstride, height, blocks, &panel[0], k, unsafe.SliceData(base), basestride, ahead)
-		return
+	default:
+		mulBlocksGeneric(y, ystride, x, xstride, height, blocks, panel, k, base, basestride)
 	}
-	mulBlocksGeneric(y, ystride, x, xstride, height, blocks, panel, k, base, basestride)
 }
 
 // mulBlocksAVX2 is for blocks of 1 to 6 rows and 16 columns.

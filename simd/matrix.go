@@ -22,8 +22,8 @@ type Matrix struct {
 
 // maxRows × maxCols bounds a block of every level's mulBlocks.
 const (
-	maxRows = 8
-	maxCols = 16
+	maxRows = 14
+	maxCols = 32
 )
 
 // tile is the size of a block of mulBlocks at most: rows of x, columns of B.
@@ -31,6 +31,8 @@ func (l Level) tile() (rows, cols int) {
 	switch l {
 	case AVX2:
 		return 6, 16
+	case AVX512:
+		return 14, 32
 	case NEON:
 		return 8, 8
 	}
@@ -223,8 +225,8 @@ func (m *Matrix) mulPanel(y []float32, ystride int, x []float32, xstride, rows i
 			height, count = low+1, taller
 		}
 		if b.next != nil && near < b.size {
-			each := len(b.values) // bytes that a block brings
-			if height <= 4 {      // see avx2Ahead in gen
+			each := len(b.values)                 // bytes that a block brings
+			if height <= 4 || m.level == AVX512 { // see avx2Ahead, avx512Ahead and neonBlockSum in gen
 				each *= 2
 			}
 			ahead, count = unsafe.Add(b.next, near), min(count, (b.size-near+each-1)/each)

@@ -82,7 +82,7 @@ func TestMul(t *testing.T) {
 		var m Matrix
 		var w worst
 		for rows := range 20 {
-			for _, n := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 50} {
+			for _, n := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65} {
 				for _, k := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 33} {
 					p := newProduct(rows, n, k, (rows+n+k)%3*5, (rows+n)%2 == 0, k%2 == 0)
 					p.pack(&m)
@@ -134,7 +134,7 @@ func TestMulLarge(t *testing.T) {
 // TestMulEachValue is exact: one row and one column at a time hold a single 1, so a result can only come from one place.
 func TestMulEachValue(t *testing.T) {
 	eachImpl(t, func(t *testing.T) {
-		const rows, n, k = 9, 37, 11
+		const rows, n, k = 15, 69, 11
 		w := make([]float32, n*k)
 		for i := range w {
 			w[i] = float32(i + 1)

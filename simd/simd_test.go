@@ -47,7 +47,7 @@ func lengths() []int {
 	for n := range 71 {
 		all = append(all, n)
 	}
-	for _, border := range []int{96, 128, 256, 384, 1536} {
+	for _, border := range []int{80, 96, 128, 256, 384, 1536} {
 		all = append(all, border-1, border, border+1)
 	}
 	return all

@@ -22,11 +22,14 @@ func main() {
 // files returns the text of every generated file by its name within simd.
 func files() map[string]string {
 	return map[string]string{
-		"vector_avx2_amd64.s": avx2Vectors(),
-		"rows_avx2_amd64.s":   avx2Rows(),
-		"matrix_avx2_amd64.s": avx2Matrix(),
-		"vector_neon_arm64.s": neonVectors(),
-		"rows_neon_arm64.s":   neonRows(),
-		"matrix_neon_arm64.s": neonMatrix(),
+		"vector_avx2_amd64.s":   avx2Vectors(),
+		"rows_avx2_amd64.s":     avx2Rows(),
+		"matrix_avx2_amd64.s":   avx2Matrix(),
+		"vector_avx512_amd64.s": avx512Vectors(),
+		"rows_avx512_amd64.s":   avx512Rows(),
+		"matrix_avx512_amd64.s": avx512Matrix(),
+		"vector_neon_arm64.s":   neonVectors(),
+		"rows_neon_arm64.s":     neonRows(),
+		"matrix_neon_arm64.s":   neonMatrix(),
 	}
 }

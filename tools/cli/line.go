@@ -206,7 +206,7 @@ Environment:
   SMART_MODEL_CACHE    where fetched models are kept
   SMART_EMBED_MODEL    name of the model; refused when it is not the vault's own
   SMART_VERIFY_SAMPLE  items that verify compares in each collection (12)
-  SMART_SIMD           generic, avx2 or neon: force one kind of kernels
+  SMART_SIMD           generic, avx2, avx512 or neon: force one kind of kernels
   HF_ENDPOINT          the hub that models are fetched from
 
 Exit codes: 0 fine, 1 the command or its check failed, 2 wrong usage or no vault.
