@@ -133,6 +133,17 @@ func (b *inlineBuilder) references(rec *inlineRecord) []reference {
 	return refs
 }
 
+// put adds ref, in place of an earlier one of the same fingerprint.
+func put(refs []reference, ref reference) []reference {
+	for i := range refs {
+		if refs[i].fingerprint == ref.fingerprint {
+			refs[i] = ref
+			return refs
+		}
+	}
+	return append(refs, ref)
+}
+
 func (b *inlineBuilder) fingerprint(v *inlineVector) string {
 	space := inlineSpace{v.model, len(v.values)}
 	fingerprint, known := b.fingerprints[space]
