@@ -48,6 +48,9 @@ func (s *scanner) blanks() {
 
 // peek returns the first byte of the next token, 0 at the end.
 func (s *scanner) peek() byte {
+	if s.pos < len(s.text) && s.text[s.pos] > ' ' && !s.bad {
+		return s.text[s.pos] // most often; the rest need not be fast
+	}
 	s.blanks()
 	if s.bad || s.pos >= len(s.text) {
 		return 0

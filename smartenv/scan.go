@@ -34,33 +34,36 @@ type scan struct {
 // that takes the time.
 const scanners = 8
 
+// scannedAtOnce is how many notes one of them takes at a time.
+const scannedAtOnce = 8
+
 // scanNotes examines the note of every record: whether it is excluded, exists,
 // can be read, and still has the text that was embedded.
 func scanNotes(ctx context.Context, fresh *freshness, records map[string]*record, excluded func(string) bool) (*scan, error) {
 	start := time.Now()
-	listed, unlisted, err := fresh.vault.List()
+	listed, unlisted, err := fresh.vault.ListStat()
 	if err != nil {
 		return nil, err
 	}
 	sc := &scan{unlisted: unlisted, notes: make([]noteState, 0, len(records))}
-	onDisk := make(map[string]bool, len(listed))
-	for _, path := range listed {
-		onDisk[path] = true
-		if records[path] == nil && !strings.Contains(path, "#") && !excluded(path) {
+	onDisk := make(map[string]note.Info, len(listed))
+	for _, n := range listed {
+		onDisk[n.Path] = n.Info
+		if records[n.Path] == nil && !strings.Contains(n.Path, "#") && !excluded(n.Path) {
 			sc.notIndexed++
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(records)) {
 		sc.notes = append(sc.notes, noteState{rec: records[path]})
 	}
-	shareOut(scanners, len(sc.notes), 1, func(i, _ int) {
-		if ctx.Err() != nil {
-			return
-		}
-		n := &sc.notes[i]
-		n.examine(fresh, excluded)
-		if !onDisk[n.rec.path] && n.state != Missing && n.state != Excluded && respelled(fresh.vault, n.rec.path, records) {
-			n.state = Missing
+	shareOut(scanners, len(sc.notes), scannedAtOnce, func(first, end int) {
+		for i := first; i < end && ctx.Err() == nil; i++ {
+			n := &sc.notes[i]
+			info, listed := onDisk[n.rec.path]
+			n.examine(fresh, excluded, info)
+			if !listed && n.state != Missing && n.state != Excluded && respelled(fresh.vault, n.rec.path, records) {
+				n.state = Missing
+			}
 		}
 	})
 	fresh.forget(records)
@@ -68,13 +71,17 @@ func scanNotes(ctx context.Context, fresh *freshness, records map[string]*record
 	return sc, ctx.Err()
 }
 
-// examine fills in state and info of a note from the disk.
-func (n *noteState) examine(fresh *freshness, excluded func(string) bool) {
+// examine fills in state and info of a note from the disk. info is what a listing
+// told of it, zero when that was nothing.
+func (n *noteState) examine(fresh *freshness, excluded func(string) bool, info note.Info) {
 	if excluded(n.rec.path) {
 		n.state = Excluded
 		return
 	}
-	info, err := fresh.vault.Stat(n.rec.path)
+	var err error
+	if info.ModTime.IsZero() {
+		info, err = fresh.vault.Stat(n.rec.path)
+	}
 	if err == nil {
 		n.info = info
 		n.state, err = fresh.note(n.rec, info)
