@@ -236,7 +236,7 @@ func (t *inlineTable) read(_ context.Context, dst []float32, rows []int64, dims 
 func (t *inlineTable) adopt(pools []*pool, collections ...*Collection) {
 	taken := make([]bool, len(t.rows))
 	for i, p := range pools {
-		for item, row := range p.kept {
+		for item, row := range p.rows {
 			v := t.rows[row]
 			v.values, v.shared, taken[row] = collections[i].Row(item), true, true
 		}

@@ -143,9 +143,12 @@ func TestInlineEqualsPacked(t *testing.T) {
 		if len(c.want.Items) < 10 || !slices.Equal(c.got.Items, c.want.Items) {
 			t.Fatalf("%s = %v, want %v", c.name, c.got.Items, c.want.Items)
 		}
-		for i, value := range c.got.Vectors {
-			if math.Abs(float64(value-c.want.Vectors[i])) > 1e-7 {
-				t.Fatalf("%s: value %d = %v, want %v", c.name, i, value, c.want.Vectors[i])
+		for i := range c.want.Items {
+			want := c.want.Row(i)
+			for j, value := range c.got.Row(i) {
+				if math.Abs(float64(value-want[j])) > 1e-7 {
+					t.Fatalf("%s: value %d of row %d = %v, want %v", c.name, j, i, value, want[j])
+				}
 			}
 		}
 	}

@@ -23,10 +23,10 @@ type noteState struct {
 
 // A scan is the state of all live notes on disk at one moment.
 type scan struct {
-	notes      []noteState // sorted by path
-	notIndexed int         // notes on disk without a record, exclusions apart
-	unlisted   int         // what could not be listed
-	took       time.Duration
+	notes     []noteState     // sorted by path
+	unindexed map[string]bool // notes on disk without a record, exclusions apart
+	unlisted  int             // what could not be listed
+	took      time.Duration
 }
 
 // scanners is how many notes are examined at once: more than there are
@@ -45,12 +45,12 @@ func scanNotes(ctx context.Context, fresh *freshness, records map[string]*record
 	if err != nil {
 		return nil, err
 	}
-	sc := &scan{unlisted: unlisted, notes: make([]noteState, 0, len(records))}
+	sc := &scan{unlisted: unlisted, unindexed: map[string]bool{}, notes: make([]noteState, 0, len(records))}
 	onDisk := make(map[string]note.Info, len(listed))
 	for _, n := range listed {
 		onDisk[n.Path] = n.Info
 		if records[n.Path] == nil && !strings.Contains(n.Path, "#") && !excluded(n.Path) {
-			sc.notIndexed++
+			sc.unindexed[n.Path] = true
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(records)) {
@@ -61,8 +61,8 @@ func scanNotes(ctx context.Context, fresh *freshness, records map[string]*record
 			n := &sc.notes[i]
 			info, listed := onDisk[n.rec.path]
 			n.examine(fresh, excluded, info)
-			if !listed && n.state != Missing && n.state != Excluded && respelled(fresh.vault, n.rec.path, records) {
-				n.state = Missing
+			if !listed {
+				n.checkSpelling(fresh.vault, records)
 			}
 		}
 	})
@@ -100,10 +100,20 @@ func (n *noteState) examine(fresh *freshness, excluded func(string) bool, info n
 
 // equal says whether two scans found the same notes in the same state.
 func (sc *scan) equal(other *scan) bool {
-	return sc.notIndexed == other.notIndexed && sc.unlisted == other.unlisted &&
-		slices.EqualFunc(sc.notes, other.notes, func(a, b noteState) bool {
-			return a.rec == b.rec && a.state == b.state && a.info.Size == b.info.Size && a.info.ModTime.Equal(b.info.ModTime)
-		})
+	return len(sc.unindexed) == len(other.unindexed) && sc.unlisted == other.unlisted &&
+		slices.EqualFunc(sc.notes, other.notes, func(a, b noteState) bool { return a.equal(&b) })
+}
+
+func (n *noteState) equal(other *noteState) bool {
+	return n.rec == other.rec && n.state == other.state && n.refused == other.refused &&
+		n.info.Size == other.info.Size && n.info.ModTime.Equal(other.info.ModTime)
+}
+
+// checkSpelling makes a note Missing whose path is an old spelling.
+func (n *noteState) checkSpelling(v *note.Vault, records map[string]*record) {
+	if n.state != Missing && n.state != Excluded && respelled(v, n.rec.path, records) {
+		n.state = Missing
+	}
 }
 
 // respelled says whether path is the old spelling of a note that has a record
