@@ -219,12 +219,15 @@ func (a *attempt) verify(ctx context.Context) error {
 	if err := a.checkBusy(&files, a.force); err != nil {
 		return err
 	}
-	read := a.replay
+	read, changes := a.replay, a.replay.changes
 	if a.replay, err = read.update(ctx, a.dir, files.shards); err != nil {
 		return err
 	}
 	if a.replay != read {
 		return &retryError{"the log was rewritten while the index was read"}
+	}
+	if a.replay.changes == changes {
+		return nil
 	}
 	for i := range a.scan.notes {
 		rec := a.scan.notes[i].rec

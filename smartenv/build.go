@@ -117,7 +117,9 @@ func (s *Snapshot) assemble(ctx context.Context, sc *scan, fresh *freshness, not
 			return err
 		}
 	}
-	s.link()
+	if len(notes.bad)+len(blocks.bad) > 0 {
+		s.link()
+	}
 	s.countItems(notes, blocks)
 	return nil
 }
@@ -139,19 +141,20 @@ func (s *Snapshot) reserve(sc *scan, notes, blocks *pool) {
 // takeOver makes Sources[i] the one at place was of base, with its items.
 func (s *Snapshot) takeOver(i, was int, notes, blocks *pool, base *base) {
 	src := base.snap.Sources[was]
-	for row := src.Row; row >= 0; row = -1 {
+	if row := src.Row; row >= 0 {
+		src.Row = len(notes.items)
 		notes.add(base.snap.Notes.Items[row], base.pools[0].rows[row])
-		notes.items[len(notes.items)-1].Source = i
+		notes.items[src.Row].Source = i
 	}
-	first, from, end := len(blocks.items), src.BlockRows[0], src.BlockRows[1]
-	blocks.items = append(blocks.items, base.snap.Blocks.Items[from:end]...)
-	blocks.rows = append(blocks.rows, base.pools[1].rows[from:end]...)
-	if i != was {
-		for j := range blocks.items[first:] {
-			blocks.items[first+j].Source = i
+	if from, end := src.BlockRows[0], src.BlockRows[1]; from < end {
+		first := len(blocks.items)
+		blocks.items = append(blocks.items, base.snap.Blocks.Items[from:end]...)
+		blocks.rows = append(blocks.rows, base.pools[1].rows[from:end]...)
+		for j := first; i != was && j < len(blocks.items); j++ {
+			blocks.items[j].Source = i
 		}
+		src.BlockRows = [2]int{first, len(blocks.items)}
 	}
-	src.Row, src.BlockRows = -1, [2]int{}
 	s.Sources[i] = src
 }
 
@@ -186,6 +189,7 @@ func (s *Snapshot) addSource(i int, n *noteState, fresh *freshness, notes, block
 		src.State = Stale
 	}
 	if reason == "" && n.ranked() {
+		src.Row = len(notes.items)
 		notes.add(Item{Path: rec.path, Hash: rec.hash, Stale: n.state == Stale, Source: i}, row)
 	}
 	first := len(blocks.items)
@@ -203,7 +207,10 @@ func (s *Snapshot) addSource(i int, n *noteState, fresh *freshness, notes, block
 			Stale: fresh.staleBlock(rec, b, n.state), Source: i,
 		}, row)
 	}
-	sort.Sort(byPlace{blocks.items[first:], blocks.rows[first:]})
+	if first < len(blocks.items) {
+		sort.Sort(byPlace{blocks.items[first:], blocks.rows[first:]})
+		src.BlockRows = [2]int{first, len(blocks.items)}
+	}
 	s.Status.Blocks.Total += len(rec.blocks)
 }
 
@@ -238,8 +245,12 @@ func (s *Snapshot) noteReason(n *noteState, reason Reason) Reason {
 	return reason
 }
 
-// link records in Sources which rows belong to them.
+// link records anew in Sources which rows belong to them, after some were taken
+// out.
 func (s *Snapshot) link() {
+	for i := range s.Sources {
+		s.Sources[i].Row, s.Sources[i].BlockRows = -1, [2]int{}
+	}
 	for row := range s.Notes.Items {
 		s.Sources[s.Notes.Items[row].Source].Row = row
 	}

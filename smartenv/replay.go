@@ -36,6 +36,7 @@ type replay struct {
 	records map[string]*record
 	counts  lineCounts
 	shards  []shardState
+	changes int // how often something was read
 
 	decoders sync.Pool
 }
@@ -164,6 +165,7 @@ func (r *replay) readTail(st *shardState, f io.ReaderAt, size int64) error {
 	if !bytes.Equal(guard, st.guard) {
 		return &retryError{st.name + " was rewritten in place"}
 	}
+	r.changes++
 	r.takeBack(st)
 	at := st.end
 	piece := make([]byte, 0, max(0, min(pieceBytes, size-at))) // the beginning of a line that is not read to its end
