@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"runtime"
+	"runtime/debug"
 	"sync/atomic"
 
 	"smart-connections-mcp/smartenv/note"
@@ -29,6 +30,11 @@ type store struct {
 	file  *multifile // as it was read
 	guard []byte     // the bytes before its end then
 }
+
+// largeBuffer is the size from which on what earlier steps have left is returned
+// to the system before a buffer is made, so that the two do not add up. That
+// takes some milliseconds.
+const largeBuffer = 32 << 20
 
 // A rowState is what is known of a row of a multifile.
 type rowState uint8
@@ -150,6 +156,9 @@ func (st *store) move(rows []int64, wanted int) {
 		}
 	}
 	old := *st
+	if 4*kept*st.dims >= largeBuffer {
+		debug.FreeOSMemory()
+	}
 	st.vectors = make([]float32, 0, (kept+kept/8+64)*st.dims)
 	st.rows = make([]int64, 0, kept+kept/8+64)
 	for i, row := range old.rows {
