@@ -144,10 +144,9 @@ func TestInlineEqualsPacked(t *testing.T) {
 			t.Fatalf("%s = %v, want %v", c.name, c.got.Items, c.want.Items)
 		}
 		for i := range c.want.Items {
-			want := c.want.Row(i)
-			for j, value := range c.got.Row(i) {
-				if math.Abs(float64(value-want[j])) > 1e-7 {
-					t.Fatalf("%s: value %d of row %d = %v, want %v", c.name, j, i, value, want[j])
+			for j, want := range c.want.Row(i) {
+				if got := c.got.Row(i)[j]; math.Abs(float64(got-want)) > 1e-7 {
+					t.Fatalf("%s: value %d of row %d = %v, want %v", c.name, j, i, got, want)
 				}
 			}
 		}
