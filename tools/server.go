@@ -138,6 +138,7 @@ func (s *Server) protocol(ctx context.Context) *mcp.Server {
 		})
 	for _, t := range all() {
 		server.AddTool(t.definition(), func(call context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			s.begin(ctx)
 			answer, err := s.answer(ctx, call, t, req.Params.Arguments)
 			if err != nil {
 				return failure(s.scrubError(err)), nil
@@ -189,7 +190,6 @@ func (s *Server) answer(life, call context.Context, t tool, raw []byte) (any, er
 	ctx, cancel := context.WithCancel(life)
 	detach := context.AfterFunc(call, cancel)
 	done := make(chan outcome, 1)
-	s.begin(life)
 	go func() {
 		defer cancel()
 		defer func() {
