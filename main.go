@@ -381,6 +381,7 @@ func (a *app) connect(dir string, source weights.Source, model string) (*tools.S
 			return a.embedder.Model(ctx, m)
 		},
 		EmbedderName: a.embedder.Name,
+		AtHand:       a.embedder.AtHand,
 		Version:      version,
 		Log:          a.log,
 	}), nil

@@ -18,22 +18,36 @@ func newAcceptor(fingerprint string, file *multifile) *acceptor {
 	return &acceptor{fingerprint: fingerprint, file: file, refused: map[Reason]int{}, maxRow: -1}
 }
 
-// row returns the item's row, or -1 and why it has none. hash is the item's own
-// last_read.hash.
+// row returns the item's row, or -1 and why it has none, and counts that. hash is
+// the item's own last_read.hash.
 func (a *acceptor) row(refs []reference, hash string) (int64, Reason) {
+	row, reason := a.judge(refs, hash)
+	a.count(reason, 1)
+	return row, reason
+}
+
+// count adds n items with this reason to the counters.
+func (a *acceptor) count(reason Reason, n int) {
+	switch reason {
+	case "":
+		a.accepted += n
+	case reasonNotEmbedded, reasonRefused:
+	default:
+		if a.refused[reason] += n; a.refused[reason] == 0 {
+			delete(a.refused, reason)
+		}
+	}
+}
+
+// judge is row without counting.
+func (a *acceptor) judge(refs []reference, hash string) (int64, Reason) {
 	if len(refs) == 0 {
 		return -1, reasonNotEmbedded
 	}
 	if a.closed {
 		return -1, reasonRefused
 	}
-	row, reason := a.check(refs, hash)
-	if reason != "" {
-		a.refused[reason]++
-		return -1, reason
-	}
-	a.accepted++
-	return row, ""
+	return a.check(refs, hash)
 }
 
 func (a *acceptor) check(refs []reference, hash string) (int64, Reason) {

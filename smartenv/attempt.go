@@ -3,6 +3,9 @@ package smartenv
 import (
 	"context"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"time"
 )
 
@@ -19,13 +22,18 @@ type attempt struct {
 	incomplete string // what could not be read of the settings
 	counts     lineCounts
 	table      *inlineTable // of an inline index
+	older      *base        // what the load before has left; nil when there is nothing to build on
+	diff       difference   // of scan, from older's
 	scan       *scan
+	partial    bool // not all notes were examined for it
 	refs       found
+	choice     choice
 	pools      []*pool // notes, blocks
 	snap       *Snapshot
 }
 
 func (a *attempt) run(ctx context.Context) error {
+	a.older, a.base = a.base, nil // if this fails, who knows what is left
 	for _, step := range a.steps() {
 		if err := step(ctx); err != nil {
 			return err
@@ -78,10 +86,23 @@ func (a *attempt) readRecords(ctx context.Context) (err error) {
 	return err
 }
 
-// scanNotes looks at the notes on disk.
+// scanNotes looks at the notes on disk: at all of them, or, when there are many and
+// that was done a moment ago, at those with another record than then.
 func (a *attempt) scanNotes(ctx context.Context) (err error) {
 	a.excluded = excluder(a.settings.settings.exclusions)
-	a.scan, err = scanNotes(ctx, a.fresh, a.records, a.excluded)
+	if older := a.older; older != nil && (a.files.isInline || !reflect.DeepEqual(older.settings, a.settings.settings) ||
+		!maps.EqualFunc(older.multifiles, a.files.multifiles, slices.Equal)) {
+		a.older = nil
+	}
+	if a.older != nil && len(a.records) > a.few && time.Now().Before(a.rescanAt) {
+		a.partial = true
+		a.scan, err = a.lastScan.update(ctx, a.fresh, a.records, a.excluded)
+	} else {
+		a.scan, err = scanNotes(ctx, a.fresh, a.records, a.excluded)
+	}
+	if err == nil && a.older != nil {
+		a.diff = a.scan.since(a.older.scan)
+	}
 	return err
 }
 
@@ -95,6 +116,7 @@ func (a *attempt) readVectors(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	a.choice = ch
 	a.snap.Model, a.snap.Fingerprint, a.snap.Refusal = ch.model, ch.fingerprint, ch.refusal
 	a.snap.warn(ch.warning)
 	if ch.refusal != nil {
@@ -103,12 +125,40 @@ func (a *attempt) readVectors(ctx context.Context) (err error) {
 	for _, p := range a.pools {
 		p.closed = ch.refusal != nil
 	}
-	return a.snap.assemble(ctx, a.scan, a.fresh, a.pools[0], a.pools[1])
+	if !a.files.isInline {
+		if err := a.keepVectors(); err != nil {
+			return err
+		}
+	}
+	return a.snap.assemble(ctx, a.scan, a.fresh, a.pools[0], a.pools[1], a.older, a.diff)
+}
+
+// keepVectors takes over the vectors of multifiles that are still the ones that
+// were read, or decides that nothing can be built on what the load before left.
+func (a *attempt) keepVectors() error {
+	older := a.older
+	if older != nil && (a.choice != older.choice || a.choice.refusal != nil) {
+		a.older = nil
+	}
+	for i, p := range a.pools {
+		if older != nil && older.pools[i].store.continues(p.file, a.snap.Model.Dims) {
+			p.store = older.pools[i].store
+		} else {
+			a.older = nil
+		}
+		if older != nil && !older.pools[i].sound() {
+			a.older = nil
+		}
+		if err := p.store.follow(p.file); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // openPacked chooses among the models of the multifiles and opens the pools.
 func (a *attempt) openPacked() (choice, error) {
-	a.refs = countReferences(a.records, a.files.multifiles)
+	a.countReferences()
 	ch := chooseModel(a.snap.Configured, a.refs, a.model, knownModel)
 	if ch.model.Dims == 0 && ch.refusal == nil {
 		ch.model.Dims = deriveDims(a.records, ch.fingerprint, a.files.infos)
@@ -124,6 +174,26 @@ func (a *attempt) openPacked() (choice, error) {
 		a.pools = append(a.pools, newPool(collection, ch.fingerprint, file, file.read))
 	}
 	return ch, nil
+}
+
+// countReferences counts the references of all records, by what has changed.
+func (a *attempt) countReferences() {
+	if a.older == nil {
+		a.refs = found{map[string]int{}, map[string]int{}}
+		for _, rec := range a.records {
+			a.refs.count(rec, a.files.multifiles, 1)
+		}
+		return
+	}
+	a.refs = found{maps.Clone(a.older.refs.readable), maps.Clone(a.older.refs.lost)}
+	for _, i := range a.diff.gone {
+		a.refs.count(a.older.scan.notes[i].rec, a.files.multifiles, -1)
+	}
+	for i, was := range a.diff.same {
+		if was < 0 {
+			a.refs.count(a.scan.notes[i].rec, a.files.multifiles, 1)
+		}
+	}
 }
 
 // verify checks that the vectors that were read are those the log points to: every
@@ -149,12 +219,15 @@ func (a *attempt) verify(ctx context.Context) error {
 	if err := a.checkBusy(&files, a.force); err != nil {
 		return err
 	}
-	read := a.replay
+	read, changes := a.replay, a.replay.changes
 	if a.replay, err = read.update(ctx, a.dir, files.shards); err != nil {
 		return err
 	}
 	if a.replay != read {
 		return &retryError{"the log was rewritten while the index was read"}
+	}
+	if a.replay.changes == changes {
+		return nil
 	}
 	for i := range a.scan.notes {
 		rec := a.scan.notes[i].rec
@@ -174,9 +247,13 @@ func (a *attempt) describe(context.Context) error {
 	}
 	a.snap.warnNotes(a.scan)
 	a.snap.warn(a.incomplete)
-	a.scanned(a.scan)
+	if a.lastScan = a.scan; !a.partial {
+		a.scanned(a.scan)
+	}
 	if a.table != nil {
 		a.table.adopt(a.pools, &a.snap.Notes, &a.snap.Blocks)
+		return nil
 	}
+	a.base = &base{a.settings.settings, a.files.multifiles, a.scan, a.refs, a.choice, a.pools, a.snap}
 	return nil
 }

@@ -31,8 +31,10 @@ func bigVault(t testing.TB, n int) *fakeVault {
 	return v
 }
 
-func BenchmarkReplay(b *testing.B) {
-	v := bigVault(b, 2000)
+func BenchmarkReplay(b *testing.B) { benchmarkReplay(b, bigVault(b, 2000)) }
+
+// benchmarkReplay reads the log of a vault.
+func benchmarkReplay(b *testing.B, v *fakeVault) {
 	files, err := list(v.path(indexFolder))
 	if err != nil {
 		b.Fatal(err)

@@ -35,7 +35,7 @@
 //
 // # Reading while the plugin writes
 //
-// Nothing is locked and nothing is written. Files are read whole and closed at
+// Nothing is locked and nothing is written. Files are read and closed at
 // once. The plugin appends vectors before the records that point to them, so the
 // log is read first; afterwards every file must still be the one that was read,
 // else the attempt is repeated. While no attempt succeeds the snapshot before
@@ -43,18 +43,23 @@
 //
 // A reload happens when the set, identity, size or time of the index's files
 // changed, and when a rescan found notes changed. A rescan examines every note on
-// disk; it is part of every reload, and otherwise happens every ten seconds at
-// most, less often in a vault where it takes long. In between a note may change
-// unnoticed, so whoever shows its text compares it anew. A log that only grew is
-// replayed from where it ended. The files of an inline index are rewritten in
-// place; each stands for itself, so only those that changed are read, and one that
-// looks unfinished is read again.
+// disk; it happens every ten seconds at most, less often in a vault where it takes
+// long, and in a vault of few notes it is part of every reload. In between a note
+// may change unnoticed, so whoever shows its text compares it anew.
+//
+// A log that only grew is replayed from where it ended, and of multifiles that
+// only grew the new rows are read. Items of notes that are as they were are taken
+// over from the snapshot before, and both snapshots share the buffer of the
+// vectors: what is new stands behind the part that the older one has (see store).
+// The files of an inline index are rewritten in place; each stands for itself, so
+// only those that changed are read, and one that looks unfinished is read again.
 //
 // The files, from the bottom up: json.go and log.go read a line, record.go and
 // reference.go what it says, replay.go the log; settings.go, exclude.go and
 // model.go the configuration, policy.go the choice of model; multifile.go and
-// accept.go vectors; inline_text.go to inline_build.go and inline.go the inline
-// index, which becomes records of the same kind; fresh.go and scan.go the notes; attempt.go and build.go make
-// the Snapshot of snapshot.go, status.go and report.go describe it, load.go repeats
+// accept.go vectors, store.go the buffer they lie in; inline_text.go to
+// inline_build.go and inline.go the inline index, which becomes records of the same
+// kind; fresh.go, scan.go and rescan.go the notes; attempt.go and build.go make the
+// Snapshot of snapshot.go, status.go and report.go describe it, load.go repeats
 // attempts, and index.go keeps the Snapshot current.
 package smartenv

@@ -47,13 +47,34 @@ func (s Settings) Excludes() func(path string) bool {
 // excluder returns a function that says whether a path matches one of the globs.
 // A path with a "#" may have a record all the same, from before it was excluded.
 func excluder(globs []string) func(path string) bool {
-	var matchers []*regexp.Regexp
+	type matcher struct {
+		literal string // a path that matches has it
+		pattern *regexp.Regexp
+	}
+	var matchers []matcher
 	for _, glob := range globs {
-		matchers = append(matchers, compileGlob(glob))
+		matchers = append(matchers, matcher{literalOf(glob), compileGlob(glob)})
 	}
 	return func(path string) bool {
-		return slices.ContainsFunc(matchers, func(m *regexp.Regexp) bool { return m.MatchString(path) })
+		return slices.ContainsFunc(matchers, func(m matcher) bool {
+			return strings.Contains(path, m.literal) && m.pattern.MatchString(path)
+		})
 	}
+}
+
+// literalOf returns the longest part of a glob that every path it matches has as
+// it is written. Looking for that first spares most paths the pattern, which
+// takes a microsecond.
+func literalOf(glob string) (longest string) {
+	if strings.ContainsAny(glob, "[{") {
+		return ""
+	}
+	for _, part := range strings.FieldsFunc(glob, func(r rune) bool { return r == '*' || r == '?' }) {
+		if len(part) > len(longest) {
+			longest = part
+		}
+	}
+	return longest
 }
 
 // compileGlob translates a glob: ** is anything, * anything without a slash, ?

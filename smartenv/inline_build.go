@@ -133,6 +133,17 @@ func (b *inlineBuilder) references(rec *inlineRecord) []reference {
 	return refs
 }
 
+// put adds ref, in place of an earlier one of the same fingerprint.
+func put(refs []reference, ref reference) []reference {
+	for i := range refs {
+		if refs[i].fingerprint == ref.fingerprint {
+			refs[i] = ref
+			return refs
+		}
+	}
+	return append(refs, ref)
+}
+
 func (b *inlineBuilder) fingerprint(v *inlineVector) string {
 	space := inlineSpace{v.model, len(v.values)}
 	fingerprint, known := b.fingerprints[space]
@@ -225,7 +236,7 @@ func (t *inlineTable) read(_ context.Context, dst []float32, rows []int64, dims 
 func (t *inlineTable) adopt(pools []*pool, collections ...*Collection) {
 	taken := make([]bool, len(t.rows))
 	for i, p := range pools {
-		for item, row := range p.kept {
+		for item, row := range p.rows {
 			v := t.rows[row]
 			v.values, v.shared, taken[row] = collections[i].Row(item), true, true
 		}

@@ -143,9 +143,11 @@ func TestInlineEqualsPacked(t *testing.T) {
 		if len(c.want.Items) < 10 || !slices.Equal(c.got.Items, c.want.Items) {
 			t.Fatalf("%s = %v, want %v", c.name, c.got.Items, c.want.Items)
 		}
-		for i, value := range c.got.Vectors {
-			if math.Abs(float64(value-c.want.Vectors[i])) > 1e-7 {
-				t.Fatalf("%s: value %d = %v, want %v", c.name, i, value, c.want.Vectors[i])
+		for i := range c.want.Items {
+			for j, want := range c.want.Row(i) {
+				if got := c.got.Row(i)[j]; math.Abs(float64(got-want)) > 1e-7 {
+					t.Fatalf("%s: value %d of row %d = %v, want %v", c.name, j, i, got, want)
+				}
 			}
 		}
 	}

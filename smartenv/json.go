@@ -2,8 +2,10 @@ package smartenv
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"math"
+	"math/bits"
 	"strconv"
 	"unicode/utf8"
 )
@@ -29,8 +31,7 @@ type scanner struct {
 func validJSON(text []byte) bool {
 	s := scanner{text: text}
 	s.skip()
-	s.blanks()
-	return !s.bad && s.pos == len(s.text)
+	return s.ended()
 }
 
 // blanks moves to the next byte that is not JSON white space.
@@ -47,6 +48,9 @@ func (s *scanner) blanks() {
 
 // peek returns the first byte of the next token, 0 at the end.
 func (s *scanner) peek() byte {
+	if s.pos < len(s.text) && s.text[s.pos] > ' ' && !s.bad {
+		return s.text[s.pos] // most often; the rest need not be fast
+	}
 	s.blanks()
 	if s.bad || s.pos >= len(s.text) {
 		return 0
@@ -65,13 +69,27 @@ func (s *scanner) take(c byte) bool {
 
 func (s *scanner) fail() { s.bad = true }
 
+// ended says whether nothing but blanks follows, and all before was valid.
+func (s *scanner) ended() bool {
+	s.blanks()
+	return !s.bad && s.pos == len(s.text)
+}
+
 // skip passes over one value of any type.
 func (s *scanner) skip() {
 	switch c := s.peek(); {
 	case c == '{':
-		s.members(func([]byte) { s.skip() })
+		for more := s.enter('}'); more; more = s.next('}') {
+			if s.peek() != '"' || s.quoted() == nil || !s.take(':') {
+				s.fail()
+				return
+			}
+			s.skip()
+		}
 	case c == '[':
-		s.elements(s.skip)
+		for more := s.enter(']'); more; more = s.next(']') {
+			s.skip()
+		}
 	case c == '"':
 		s.quoted()
 	case c == '-' || '0' <= c && c <= '9':
@@ -102,26 +120,14 @@ func (s *scanner) members(field func(name []byte)) {
 		s.skip()
 		return
 	}
-	s.pos++
-	s.nest(func() {
-		if s.take('}') {
+	for more := s.enter('}'); more; more = s.next('}') {
+		name := s.name()
+		if !s.take(':') {
+			s.fail()
 			return
 		}
-		for !s.bad {
-			name := s.name()
-			if !s.take(':') {
-				s.fail()
-				return
-			}
-			field(name)
-			if s.take('}') {
-				return
-			}
-			if !s.take(',') {
-				s.fail()
-			}
-		}
-	})
+		field(name)
+	}
 }
 
 // elements calls elem once for every element of an array; elem must consume
@@ -131,32 +137,38 @@ func (s *scanner) elements(elem func()) {
 		s.skip()
 		return
 	}
-	s.pos++
-	s.nest(func() {
-		if s.take(']') {
-			return
-		}
-		for !s.bad {
-			elem()
-			if s.take(']') {
-				return
-			}
-			if !s.take(',') {
-				s.fail()
-			}
-		}
-	})
+	for more := s.enter(']'); more; more = s.next(']') {
+		elem()
+	}
 }
 
-// nest runs body one level deeper.
-func (s *scanner) nest(body func()) {
-	s.depth++
-	if s.depth > maxDepth {
+// enter consumes the bracket that opens an object or array and says whether
+// something stands in it, before the closing one.
+func (s *scanner) enter(closing byte) bool {
+	s.pos++
+	if s.depth++; s.depth > maxDepth {
 		s.fail()
-		return
+		return false
 	}
-	body()
-	s.depth--
+	if s.take(closing) {
+		s.depth--
+		return false
+	}
+	return !s.bad
+}
+
+// next consumes what stands after a member or an element and says whether
+// another one follows.
+func (s *scanner) next(closing byte) bool {
+	switch {
+	case s.take(','):
+		return true
+	case s.take(closing):
+		s.depth--
+	default:
+		s.fail()
+	}
+	return false
 }
 
 // name reads a member's name, unquoted.
@@ -185,9 +197,10 @@ func (s *scanner) inner(quoted []byte) []byte {
 func (s *scanner) quoted() []byte {
 	start := s.pos
 	s.plain = true
-	for i := s.pos + 1; i < len(s.text); i++ {
-		if ordinary[s.text[i]] {
-			continue
+	for i := s.pos + 1; ; i++ {
+		i += ordinary(s.text[min(i, len(s.text)):])
+		if i >= len(s.text) {
+			break
 		}
 		switch c := s.text[i]; {
 		case c == '"':
@@ -211,13 +224,25 @@ func (s *scanner) quoted() []byte {
 	return nil
 }
 
-// ordinary are the bytes that mean nothing but themselves within a string.
-var ordinary = func() (table [256]bool) {
-	for c := ' '; c < utf8.RuneSelf; c++ {
-		table[c] = c != '"' && c != '\\'
+// ordinary returns how many bytes text begins with that mean nothing but
+// themselves within a string: ASCII without controls, quote and backslash. It
+// looks at eight bytes at a time; the lowest bit that is set tells of the first
+// other byte (those above it may be wrong, as a borrow runs upwards).
+func ordinary(text []byte) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	n := 0
+	for ; n+8 <= len(text); n += 8 {
+		w := binary.LittleEndian.Uint64(text[n:])
+		quotes, slashes := w^ones*'"', w^ones*'\\'
+		if other := (w | (w-ones*' ')&^w | (quotes-ones)&^quotes | (slashes-ones)&^slashes) & tops; other != 0 {
+			return n + bits.TrailingZeros64(other)/8
+		}
 	}
-	return table
-}()
+	for n < len(text) && ' ' <= text[n] && text[n] < utf8.RuneSelf && text[n] != '"' && text[n] != '\\' {
+		n++
+	}
+	return n
+}
 
 // escape checks the escape sequence whose letter stands at i.
 func (s *scanner) escape(i int) bool {

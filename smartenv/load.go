@@ -29,6 +29,20 @@ type loader struct {
 	excluded func(path string) bool // as at the last scan
 	lastScan *scan
 	rescanAt time.Time
+	few      int   // notes that are examined at every reload
+	base     *base // nil after a load that failed
+}
+
+// A base is what a load of a packed index leaves to the next one. Of what has not
+// changed, that makes nothing anew.
+type base struct {
+	settings   Settings
+	multifiles map[string][]string
+	scan       *scan
+	refs       found
+	choice     choice
+	pools      []*pool // notes, blocks
+	snap       *Snapshot
 }
 
 func newLoader(v *note.Vault, model string) *loader {
@@ -36,6 +50,7 @@ func newLoader(v *note.Vault, model string) *loader {
 		vault: v, model: model,
 		dir:   filepath.Join(v.Root(), indexFolder),
 		fresh: newFreshness(v),
+		few:   fewNotes,
 	}
 }
 
@@ -130,8 +145,10 @@ func (l *loader) readConfig(ctx context.Context) (c config, warning string, err 
 }
 
 // A rescan of the notes is due when the last one is older than rescanAfter, and
-// at most a hundredth of the time goes into it.
+// at most a hundredth of the time goes into it. Where there are few notes, so that
+// it takes a few milliseconds, it is also part of every reload.
 const (
+	fewNotes    = 1000
 	rescanAfter = 10 * time.Second
 	rescanShare = 100
 )

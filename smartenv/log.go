@@ -29,28 +29,14 @@ type entry struct {
 // sense of JavaScript are trimmed, so a BOM or a CR at the ends is harmless.
 // ok is false for an empty line. A falsy value is a tombstone.
 func parseLine(line []byte) (e entry, ok bool, err error) {
-	line = trimBlanks(line)
-	if n := len(line); n > 0 && line[n-1] == ',' {
-		line = trimBlanks(line[:n-1])
-	}
-	if len(line) == 0 {
-		return entry{}, false, nil
-	}
-	s := scanner{text: line}
-	if s.peek() != '"' {
-		return entry{}, false, errBadLine
-	}
-	quoted := s.quoted()
-	if s.bad || !s.take(':') {
-		return entry{}, false, errBadLine
+	s, e, ok, err := openLine(line)
+	if !ok {
+		return entry{}, false, err
 	}
 	value := s.raw()
-	s.blanks()
-	if s.bad || s.pos != len(line) {
-		return entry{}, false, errBadLine
-	}
-	e.collection, e.key = splitKey(unquote(quoted))
 	switch {
+	case !s.ended():
+		return entry{}, false, errBadLine
 	case falsy(value):
 	case value[0] == '{':
 		e.value = value
@@ -58,6 +44,28 @@ func parseLine(line []byte) (e entry, ok bool, err error) {
 		return entry{}, false, errBadLine
 	}
 	return e, true, nil
+}
+
+// openLine is parseLine up to the value, which s comes to next.
+func openLine(line []byte) (s scanner, e entry, ok bool, err error) {
+	line = trimBlanks(line)
+	if n := len(line); n > 0 && line[n-1] == ',' {
+		line = trimBlanks(line[:n-1])
+	}
+	if len(line) == 0 {
+		return s, e, false, nil
+	}
+	s.text = line
+	if s.peek() != '"' {
+		return s, e, false, errBadLine
+	}
+	quoted := s.quoted()
+	if s.bad || !s.take(':') {
+		return s, e, false, errBadLine
+	}
+	s.blanks()
+	e.collection, e.key = splitKey(string(s.inner(quoted)))
+	return s, e, true, nil
 }
 
 // splitKey cuts a log key at its first colon and maps the class names that

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
-	"slices"
 	"unsafe"
 
 	"smart-connections-mcp/smartenv/note"
@@ -79,8 +78,8 @@ func (m *multifile) verify() error {
 	return unmoved(m.name, m.info, info)
 }
 
-// read copies rows of the file: row rows[i] to dst[i*dims:(i+1)*dims]. The file
-// is read once, from front to back, and closed at once.
+// read copies rows of the file: row rows[i] to dst[i*dims:(i+1)*dims], those that
+// stand together at once. The file is closed after it.
 func (m *multifile) read(ctx context.Context, dst []float32, rows []int64, dims int) error {
 	if len(rows) == 0 {
 		return nil
@@ -93,74 +92,78 @@ func (m *multifile) read(ctx context.Context, dst []float32, rows []int64, dims 
 	if info, err := f.Stat(); err != nil || unmoved(m.name, m.info, info) != nil {
 		return &retryError{m.name + " was replaced while the index was read"}
 	}
-	order := make([]int, len(rows)) // places of rows, by row
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return int(rows[a] - rows[b]) })
-
 	stride := int64(dims) * 4
-	chunk := max(1, chunkBytes/stride)
-	buf := make([]byte, chunk*stride)
-	for len(order) > 0 {
+	for i := 0; i < len(rows); {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		first := rows[order[0]]
-		n := min(chunk, m.rows-first)
-		if n <= 0 {
-			return fmt.Errorf("reading the index: row %d of %s, which has %d: this is a bug", first, m.name, m.rows)
+		n := 1 // rows that stand together
+		for i+n < len(rows) && rows[i+n] == rows[i]+int64(n) && n < chunkBytes/dims/4 {
+			n++
 		}
-		if _, err := f.ReadAt(buf[:n*stride], first*stride); err == io.EOF {
+		if rows[i]+int64(n) > m.rows {
+			return fmt.Errorf("reading the index: row %d of %s, which has %d: this is a bug", rows[i]+int64(n)-1, m.name, m.rows)
+		}
+		switch err := readValues(f, dst[i*dims:(i+n)*dims], rows[i]*stride); {
+		case err == io.EOF:
 			return &retryError{m.name + " shrank while it was read"}
-		} else if err != nil {
+		case err != nil:
 			return fmt.Errorf("reading the index: %w", err)
 		}
-		for len(order) > 0 && rows[order[0]] < first+n {
-			i := order[0]
-			at := (rows[i] - first) * stride
-			decodeRow(dst[i*dims:(i+1)*dims], buf[at:at+stride])
-			order = order[1:]
+		i += n
+	}
+	return nil
+}
+
+// readValues reads len(dst) little-endian values. Where the machine is of that
+// order, as all of ours are, the bytes are the values.
+func readValues(f io.ReaderAt, dst []float32, at int64) error {
+	if len(dst) == 0 {
+		return nil
+	}
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(&dst[0])), 4*len(dst))
+	if n, err := f.ReadAt(raw, at); n < len(raw) {
+		return err
+	}
+	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
+		for i := range dst {
+			dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
 		}
 	}
 	return nil
 }
 
-// decodeRow reads len(dst) little-endian values. Where the machine is of that
-// order, as all of ours are, the bytes are the values.
-func decodeRow(dst []float32, row []byte) {
-	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 && len(dst) > 0 {
-		copy(unsafe.Slice((*byte)(unsafe.Pointer(&dst[0])), 4*len(dst)), row)
-		return
+// repair makes a row a unit vector, unless its length is within tolerance of 1,
+// and says what it was.
+func repair(row []float32, tolerance float64) rowState {
+	var sum, odd float64 // two, so that they need not wait for one another
+	for i := 0; i+1 < len(row); i += 2 {
+		a, b := float64(row[i]), float64(row[i+1])
+		sum, odd = sum+a*a, odd+b*b
 	}
-	for i := range dst {
-		dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(row[4*i:]))
+	if len(row)%2 == 1 {
+		last := float64(row[len(row)-1])
+		sum += last * last
 	}
-}
-
-// repair makes a row a unit vector, unless its length is within tolerance of 1.
-// scaled says that it was none. bad is "" for a usable row, else the reason why
-// it has no direction.
-func repair(row []float32, tolerance float64) (scaled bool, bad Reason) {
-	var sum float64
-	for _, v := range row {
-		sum += float64(v) * float64(v)
-	}
+	sum += odd
 	norm := math.Sqrt(sum)
 	switch {
 	case math.IsNaN(sum):
-		return false, badNaN
+		return rowNaN
 	case math.IsInf(sum, 0):
-		return false, badInf
+		return rowInf
 	case norm < 1e-8: // the plugin's own bound
-		return false, badZero
+		return rowZero
 	case math.Abs(norm-1) <= tolerance:
-		return false, ""
+		return rowUnit
 	}
 	for i, v := range row {
 		row[i] = float32(float64(v) / norm)
 	}
-	return math.Abs(norm-1) > unitTolerance, ""
+	if math.Abs(norm-1) > unitTolerance {
+		return rowScaled
+	}
+	return rowUnit
 }
 
 // deriveDims finds a row's length from the size of the model's files and the

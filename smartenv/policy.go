@@ -27,24 +27,26 @@ type found struct {
 	readable, lost map[string]int
 }
 
-func countReferences(records map[string]*record, multifiles map[string][]string) found {
-	f := found{readable: map[string]int{}, lost: map[string]int{}}
+// count adds the references of a record n times, n being 1 or -1.
+func (f found) count(rec *record, multifiles map[string][]string, n int) {
+	add := func(counts map[string]int, fingerprint string) {
+		if counts[fingerprint] += n; counts[fingerprint] == 0 {
+			delete(counts, fingerprint)
+		}
+	}
 	count := func(collection string, refs []reference) {
 		for _, ref := range refs {
 			if slices.Contains(multifiles[collection], ref.file) {
-				f.readable[ref.fingerprint]++
+				add(f.readable, ref.fingerprint)
 			} else {
-				f.lost[ref.fingerprint]++
+				add(f.lost, ref.fingerprint)
 			}
 		}
 	}
-	for _, rec := range records {
-		count(sourcesCollection, rec.refs)
-		for i := range rec.blocks {
-			count(blocksCollection, rec.blocks[i].refs)
-		}
+	count(sourcesCollection, rec.refs)
+	for i := range rec.blocks {
+		count(blocksCollection, rec.blocks[i].refs)
 	}
-	return f
 }
 
 // chooseModel decides whose vectors are ranked: the configured model's when

@@ -1,8 +1,8 @@
 package smartenv
 
 import (
+	"bytes"
 	"slices"
-	"strings"
 )
 
 // A record is what the reader keeps of one live note record of the log. It is
@@ -70,10 +70,41 @@ func (r *record) keeps(old *record, fingerprint string) bool {
 }
 
 // A decoder turns the JSON of records into values. The few names that recur in
-// every reference are kept once.
-type decoder struct{ names map[string]string }
+// every reference are kept once, and what a record keeps of its line lies
+// together: one text, one list of blocks, one of references.
+type decoder struct {
+	names map[string]string
 
-func newDecoder() *decoder { return &decoder{names: map[string]string{}} }
+	// Of the record being read:
+	text   []byte           // of all strings
+	refs   []looseReference // of the note and of its blocks
+	drafts []draft
+	place  map[string]int // key of a block → index in order
+	order  []int          // of the drafts that count, by the first time their key came
+}
+
+// A span is a string of the record being read, as a part of decoder.text.
+type span struct{ from, to int }
+
+// A looseReference is a reference whose read hash is a span.
+type looseReference struct {
+	reference
+	hash span
+}
+
+// A draft is a block of the record being read.
+type draft struct {
+	key, hash   span
+	refs        span // in decoder.refs
+	start, end  int
+	shouldEmbed bool
+	short       bool // it was given by its key below the note
+	gone        bool // its value is falsy
+}
+
+func newDecoder() *decoder {
+	return &decoder{names: map[string]string{}, place: map[string]int{}}
+}
 
 func (d *decoder) intern(name []byte) string {
 	if kept, ok := d.names[string(name)]; ok {
@@ -96,29 +127,126 @@ func (d *decoder) name(s *scanner) string {
 	return ""
 }
 
+// keep adds a string to the text, unless it is the one at known.
+func (d *decoder) keep(text []byte, known span) span {
+	if string(text) == string(d.text[known.from:known.to]) {
+		return known
+	}
+	from := len(d.text)
+	d.text = append(d.text, text...)
+	return span{from, len(d.text)}
+}
+
+// str reads a string that may be the one at known; none for a value of another
+// type.
+func (d *decoder) str(s *scanner, known span) span {
+	if s.peek() != '"' {
+		s.skip()
+		return span{}
+	}
+	quoted := s.quoted()
+	if s.bad {
+		return span{}
+	}
+	return d.keep(s.inner(quoted), known)
+}
+
 // record decodes a source record (format section 2.4). value must be a valid
 // JSON object; members of unexpected types count as missing.
 func (d *decoder) record(path string, value []byte) *record {
+	return d.read(path, &scanner{text: value})
+}
+
+// read is record for the value that s comes to next. It need not be valid: if it
+// is not, s says so.
+func (d *decoder) read(path string, s *scanner) *record {
+	d.text, d.refs, d.drafts = d.text[:0], d.refs[:0], d.drafts[:0]
+	var hash, imported, refs span
 	rec := &record{path: path}
-	s := &scanner{text: value}
 	s.members(func(name []byte) {
 		switch string(name) {
 		case "last_read":
-			rec.hash = readHash(s)
+			hash = d.hash(s)
 		case "last_import":
-			rec.imported = readStamp(s)
+			rec.imported, imported = d.stamp(s, hash)
 		case "embedding":
-			rec.refs = d.references(s)
+			refs = d.references(s, hash)
 		case "blocks_data":
-			rec.blocks = d.blocks(s, path)
+			d.blocks(s, path)
 		default:
 			s.skip()
 		}
 	})
+	text := string(d.text)
+	rec.hash, rec.imported.hash = text[hash.from:hash.to], text[imported.from:imported.to]
+	d.settle(rec, text, refs)
 	return rec
 }
 
-// readHash reads {hash, at} and returns the hash.
+// settle makes the drafts the record's blocks, and loose references its own and
+// theirs. A block that came twice counts as it came last, but one given by its
+// full key does not replace one given by the short form.
+func (d *decoder) settle(rec *record, text string, own span) {
+	clear(d.place)
+	d.order = d.order[:0]
+	for i := range d.drafts {
+		b := &d.drafts[i]
+		key := text[b.key.from:b.key.to]
+		at, again := d.place[key]
+		switch {
+		case !again:
+			d.place[key] = len(d.order)
+			d.order = append(d.order, i)
+		case b.short || !d.drafts[d.order[at]].short:
+			d.order[at] = i
+		}
+	}
+	blocks, count := 0, own.to-own.from
+	for _, i := range d.order {
+		if b := &d.drafts[i]; !b.gone {
+			blocks, count = blocks+1, count+b.refs.to-b.refs.from
+		}
+	}
+	all := make([]reference, 0, count)
+	settled := func(refs span) []reference {
+		if refs.from == refs.to {
+			return nil
+		}
+		from := len(all)
+		for _, loose := range d.refs[refs.from:refs.to] {
+			loose.readHash = text[loose.hash.from:loose.hash.to]
+			all = append(all, loose.reference)
+		}
+		return all[from:len(all):len(all)]
+	}
+	rec.refs = settled(own)
+	if len(d.order) == 0 {
+		return
+	}
+	rec.blocks = make([]block, 0, blocks)
+	for _, i := range d.order {
+		if b := &d.drafts[i]; !b.gone {
+			rec.blocks = append(rec.blocks, block{
+				key: text[b.key.from:b.key.to], hash: text[b.hash.from:b.hash.to],
+				start: b.start, end: b.end, shouldEmbed: b.shouldEmbed, refs: settled(b.refs),
+			})
+		}
+	}
+}
+
+// hash reads {hash, at} and returns the hash.
+func (d *decoder) hash(s *scanner) (hash span) {
+	s.members(func(name []byte) {
+		if string(name) == "hash" {
+			hash = d.str(s, span{})
+			return
+		}
+		s.skip()
+	})
+	return hash
+}
+
+// readHash is hash for records that are kept as they are read.
 func readHash(s *scanner) (hash string) {
 	s.members(func(name []byte) {
 		if string(name) == "hash" {
@@ -130,7 +258,8 @@ func readHash(s *scanner) (hash string) {
 	return hash
 }
 
-func readStamp(s *scanner) (st stamp) {
+// stamp reads a last_import, whose hash is mostly the one at known.
+func (d *decoder) stamp(s *scanner, known span) (st stamp, hash span) {
 	s.members(func(name []byte) {
 		switch string(name) {
 		case "mtime":
@@ -138,60 +267,46 @@ func readStamp(s *scanner) (st stamp) {
 		case "size":
 			st.size, _ = s.lenientInteger()
 		case "hash":
-			st.hash = s.str()
+			hash = d.str(s, known)
 		default:
 			s.skip()
 		}
 	})
-	return st
+	return st, hash
 }
 
-// A draft is a block while its record is being read.
-type draft struct {
-	block
-	short bool // it was given by its key below the note
-	gone  bool // its last value is falsy
+// readStamp is stamp for records that are kept as they are read.
+func readStamp(s *scanner) stamp {
+	d := newDecoder()
+	st, hash := d.stamp(s, span{})
+	st.hash = string(d.text[hash.from:hash.to])
+	return st
 }
 
 // blocks decodes blocks_data, a map from the block's key below the note
 // ("#A#B") to its record. A full key (path#A#B) is accepted unless the short
 // form exists as well. A value that is an array stands for {lines: array}; a
 // falsy one removes the block.
-func (d *decoder) blocks(s *scanner, path string) []block {
-	var drafts []draft
-	place := map[string]int{} // key → index in drafts
+func (d *decoder) blocks(s *scanner, path string) {
+	d.drafts = d.drafts[:0]
 	s.members(func(name []byte) {
 		b := draft{short: len(name) > 0 && name[0] == '#'}
-		if b.short {
-			b.key = string(name)
-		} else if below, ok := strings.CutPrefix(string(name), path+"#"); ok {
-			b.key = "#" + below
+		below := name
+		if rest, ok := bytes.CutPrefix(name, []byte(path)); !b.short && ok {
+			below = rest
 		}
-		b.gone = !d.block(s, &b.block)
-		i, again := place[b.key]
-		switch {
-		case b.key == "":
-		case !again:
-			place[b.key] = len(drafts)
-			drafts = append(drafts, b)
-		case b.short || !drafts[i].short:
-			drafts[i] = b
+		if len(below) == 0 || below[0] != '#' {
+			s.skip()
+			return
 		}
+		b.key = d.keep(below, span{})
+		b.gone = !d.block(s, &b)
+		d.drafts = append(d.drafts, b)
 	})
-	if len(drafts) == 0 {
-		return nil
-	}
-	list := make([]block, 0, len(drafts))
-	for i := range drafts {
-		if !drafts[i].gone {
-			list = append(list, drafts[i].block)
-		}
-	}
-	return list
 }
 
 // block decodes one value of blocks_data and says whether it is a block.
-func (d *decoder) block(s *scanner, b *block) bool {
+func (d *decoder) block(s *scanner, b *draft) bool {
 	switch s.peek() {
 	case '[':
 		b.start, b.end = readLines(s)
@@ -206,11 +321,11 @@ func (d *decoder) block(s *scanner, b *block) bool {
 		case "lines":
 			b.start, b.end = readLines(s)
 		case "last_read":
-			b.hash = readHash(s)
+			b.hash = d.hash(s)
 		case "should_embed":
 			b.shouldEmbed = s.truth()
 		case "embedding":
-			b.refs = d.references(s)
+			b.refs = d.references(s, b.hash)
 		default:
 			s.skip()
 		}

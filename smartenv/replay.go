@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 
 	"smart-connections-mcp/smartenv/note"
 )
@@ -22,17 +22,23 @@ const maxExamples = 5
 // tail is trusted to continue it.
 const guardBytes = 512
 
-// linesAtOnce is how many lines of the log one goroutine parses at a time.
-// Parsing is most of the work of a first load, so all processors share it.
-const linesAtOnce = 256
+// pieceBytes is about how much of a log is in memory at once. linesAtOnce is how
+// many of its lines one goroutine reads at a time: this is most of the work of a
+// first load, so all processors share it.
+const (
+	pieceBytes  = 1 << 20
+	linesAtOnce = 16
+)
 
 // A replay is the state of the log after all lines read so far: the newest
 // record of every live key. It can go on where it ended when the log has grown.
 type replay struct {
 	records map[string]*record
-	decoder *decoder
 	counts  lineCounts
 	shards  []shardState
+	changes int // how often something was read
+
+	decoders sync.Pool
 }
 
 // lineCounts says how many lines of which kind were read.
@@ -63,7 +69,7 @@ type lastLine struct {
 }
 
 func newReplay() *replay {
-	return &replay{records: map[string]*record{}, decoder: newDecoder()}
+	return &replay{records: map[string]*record{}, decoders: sync.Pool{New: func() any { return newDecoder() }}}
 }
 
 // update brings the replay to the state of the shards below dir, reading no more
@@ -141,132 +147,150 @@ func (r *replay) readShard(dir string, sh shard, i int) error {
 	if st.info != nil && st.info.Size() == info.Size() {
 		return unmoved(sh.name, st.info, info)
 	}
-	data, err := st.readTail(f, info.Size())
-	if err != nil {
+	if err := r.readTail(st, f, info.Size()); err != nil {
 		return err
 	}
 	st.info = info
-	r.replayShard(st, data)
 	return nil
 }
 
-// readTail reads everything after the last complete line, in a file of this size,
-// after a look at whether the bytes before it are still the ones that were
+// readTail replays everything after the last complete line, in a file of this
+// size, after a look at whether the bytes before it are still the ones that were
 // replayed. What is appended meanwhile is for the next time.
-func (st *shardState) readTail(f io.ReaderAt, size int64) ([]byte, error) {
-	from := st.end - int64(len(st.guard))
-	data := make([]byte, max(0, size-from))
-	switch _, err := io.ReadFull(io.NewSectionReader(f, from, size-from), data); {
-	case err == io.EOF && len(data) == 0:
-	case err == io.EOF || err == io.ErrUnexpectedEOF:
-		return nil, &retryError{st.name + " shrank while it was read"}
-	case err != nil:
-		return nil, fmt.Errorf("reading the index: %w", err)
+func (r *replay) readTail(st *shardState, f io.ReaderAt, size int64) error {
+	guard := make([]byte, len(st.guard))
+	if err := st.read(f, guard, st.end-int64(len(guard))); err != nil {
+		return err
 	}
-	rest, same := bytes.CutPrefix(data, st.guard)
-	if !same {
-		return nil, &retryError{st.name + " was rewritten in place"}
+	if !bytes.Equal(guard, st.guard) {
+		return &retryError{st.name + " was rewritten in place"}
 	}
-	return rest, nil
+	r.changes++
+	r.takeBack(st)
+	at := st.end
+	piece := make([]byte, 0, max(0, min(pieceBytes, size-at))) // the beginning of a line that is not read to its end
+	for at < size {
+		if len(piece) == cap(piece) {
+			piece = slices.Grow(piece, cap(piece)) // for a line that is longer than that
+		}
+		begun := len(piece)
+		piece = piece[:begun+int(min(int64(cap(piece)-begun), size-at))]
+		if err := st.read(f, piece[begun:], at); err != nil {
+			return err
+		}
+		at += int64(len(piece) - begun)
+		if complete := bytes.LastIndexByte(piece[begun:], '\n') + 1; complete > 0 {
+			r.replayLines(st, piece[:begun+complete])
+			piece = piece[:copy(piece, piece[begun+complete:])]
+		}
+	}
+	if len(piece) > 0 {
+		r.replayLast(st, piece)
+	}
+	return nil
 }
 
-// replayShard applies the lines of data, which begin at st.end.
-func (r *replay) replayShard(st *shardState, data []byte) {
-	r.takeBack(st)
-	complete := bytes.LastIndexByte(data, '\n') + 1
+// read fills data with what the shard has at an offset.
+func (st *shardState) read(f io.ReaderAt, data []byte, at int64) error {
+	switch n, err := f.ReadAt(data, at); {
+	case n == len(data):
+		return nil
+	case err == io.EOF:
+		return &retryError{st.name + " shrank while it was read"}
+	default:
+		return fmt.Errorf("reading the index: %w", err)
+	}
+}
+
+// replayLines applies complete lines, which begin at st.end.
+func (r *replay) replayLines(st *shardState, data []byte) {
 	var lines [][]byte
-	eachLine(data[:complete], func(line []byte) { lines = append(lines, line) })
-	parsed := make([]parsedLine, len(lines))
+	eachLine(data, func(line []byte) { lines = append(lines, line) })
+	read := make([]logRecord, len(lines))
 	shareOut(runtime.GOMAXPROCS(0), len(lines), linesAtOnce, func(first, end int) {
+		d := r.decoders.Get().(*decoder)
+		defer r.decoders.Put(d)
 		for i := first; i < end; i++ {
-			parsed[i] = parse(lines[i])
+			read[i] = d.line(lines[i])
 		}
 	})
-	newest := map[string][]byte{} // nil value: tombstone
-	for i, line := range lines {
+	for i := range read {
 		st.lines++
-		if r.count(st, line, parsed[i], st.lines) {
-			newest[parsed[i].entry.key] = parsed[i].entry.value
+		if r.count(st, lines[i], &read[i], st.lines) {
+			r.apply(&read[i])
 		}
 	}
-	r.applyAll(newest)
-	st.end += int64(complete)
-	st.guard = append(st.guard, data[max(0, complete-guardBytes):complete]...)
+	st.end += int64(len(data))
+	st.guard = append(st.guard, data[max(0, len(data)-guardBytes):]...)
 	st.guard = bytes.Clone(st.guard[max(0, len(st.guard)-guardBytes):])
-	if complete < len(data) {
-		r.replayLast(st, data[complete:])
+}
+
+// A logRecord is what a line of the log says.
+type logRecord struct {
+	collection, key string
+	record          *record // of a note; nil for a tombstone
+	ok              bool    // it is neither empty nor bad
+	err             error
+}
+
+// line reads a line as parseLine does, and the record in it at once.
+func (d *decoder) line(line []byte) (l logRecord) {
+	s, e, ok, err := openLine(line)
+	if !ok {
+		l.err = err
+		return l
 	}
-}
-
-// A parsedLine is what parseLine says of a line.
-type parsedLine struct {
-	entry entry
-	ok    bool
-	err   error
-}
-
-func parse(line []byte) (p parsedLine) {
-	p.entry, p.ok, p.err = parseLine(line)
-	return p
+	l.collection, l.key = e.collection, e.key
+	switch c := s.peek(); {
+	case c == '{' && e.collection == sourcesCollection:
+		l.record = d.read(e.key, &s)
+	case c == '{':
+		s.skip()
+	default:
+		s.bad = !falsy(s.raw())
+	}
+	if l.ok = s.ended(); !l.ok {
+		return logRecord{err: errBadLine}
+	}
+	return l
 }
 
 // count counts a line and says whether it is the record of a note.
-func (r *replay) count(st *shardState, line []byte, p parsedLine, number int) bool {
-	if p.err != nil {
+func (r *replay) count(st *shardState, line []byte, l *logRecord, number int) bool {
+	if l.err != nil {
 		r.counts.skipped++
 		if len(r.counts.examples) < maxExamples {
 			start := line[:min(len(line), 60)]
-			r.counts.examples = append(r.counts.examples, fmt.Sprintf("%s line %d: %v: %q", st.name, number, p.err, start))
+			r.counts.examples = append(r.counts.examples, fmt.Sprintf("%s line %d: %v: %q", st.name, number, l.err, start))
 		}
 		return false
 	}
-	if !p.ok || p.entry.collection != sourcesCollection {
+	if !l.ok || l.collection != sourcesCollection {
 		return false
 	}
 	r.counts.records++
-	if p.entry.value == nil {
+	if l.record == nil {
 		r.counts.tombstones++
 	}
 	return true
 }
 
-// apply makes value the whole record of path; nil removes the record.
-func (r *replay) apply(path string, value []byte) {
-	if value == nil {
-		delete(r.records, path)
+// apply makes what a line says the whole record of its note.
+func (r *replay) apply(l *logRecord) {
+	if l.record == nil {
+		delete(r.records, l.key)
 		return
 	}
-	r.records[path] = r.decoder.record(path, value)
-}
-
-// applyAll is apply for many records.
-func (r *replay) applyAll(newest map[string][]byte) {
-	paths := slices.Collect(maps.Keys(newest))
-	records := make([]*record, len(paths))
-	shareOut(runtime.GOMAXPROCS(0), len(paths), linesAtOnce, func(first, end int) {
-		d := newDecoder()
-		for i := first; i < end; i++ {
-			if value := newest[paths[i]]; value != nil {
-				records[i] = d.record(paths[i], value)
-			}
-		}
-	})
-	for i, path := range paths {
-		if records[i] == nil {
-			delete(r.records, path)
-		} else {
-			r.records[path] = records[i]
-		}
-	}
+	r.records[l.key] = l.record
 }
 
 // replayLast applies the line that no LF ends yet.
 func (r *replay) replayLast(st *shardState, line []byte) {
 	last := &lastLine{counts: r.counts}
 	last.counts.examples = append([]string(nil), r.counts.examples...)
-	if p := parse(line); r.count(st, line, p, st.lines+1) {
-		last.path, last.isNote, last.before = p.entry.key, true, r.records[p.entry.key]
-		r.apply(p.entry.key, p.entry.value)
+	if l := newDecoder().line(line); r.count(st, line, &l, st.lines+1) {
+		last.path, last.isNote, last.before = l.key, true, r.records[l.key]
+		r.apply(&l)
 	}
 	st.last = last
 }

@@ -23,10 +23,10 @@ type noteState struct {
 
 // A scan is the state of all live notes on disk at one moment.
 type scan struct {
-	notes      []noteState // sorted by path
-	notIndexed int         // notes on disk without a record, exclusions apart
-	unlisted   int         // what could not be listed
-	took       time.Duration
+	notes     []noteState     // sorted by path
+	unindexed map[string]bool // notes on disk without a record, exclusions apart
+	unlisted  int             // what could not be listed
+	took      time.Duration
 }
 
 // scanners is how many notes are examined at once: more than there are
@@ -34,33 +34,36 @@ type scan struct {
 // that takes the time.
 const scanners = 8
 
+// scannedAtOnce is how many notes one of them takes at a time.
+const scannedAtOnce = 8
+
 // scanNotes examines the note of every record: whether it is excluded, exists,
 // can be read, and still has the text that was embedded.
 func scanNotes(ctx context.Context, fresh *freshness, records map[string]*record, excluded func(string) bool) (*scan, error) {
 	start := time.Now()
-	listed, unlisted, err := fresh.vault.List()
+	listed, unlisted, err := fresh.vault.ListStat()
 	if err != nil {
 		return nil, err
 	}
-	sc := &scan{unlisted: unlisted, notes: make([]noteState, 0, len(records))}
-	onDisk := make(map[string]bool, len(listed))
-	for _, path := range listed {
-		onDisk[path] = true
-		if records[path] == nil && !strings.Contains(path, "#") && !excluded(path) {
-			sc.notIndexed++
+	sc := &scan{unlisted: unlisted, unindexed: map[string]bool{}, notes: make([]noteState, 0, len(records))}
+	onDisk := make(map[string]note.Info, len(listed))
+	for _, n := range listed {
+		onDisk[n.Path] = n.Info
+		if records[n.Path] == nil && !strings.Contains(n.Path, "#") && !excluded(n.Path) {
+			sc.unindexed[n.Path] = true
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(records)) {
 		sc.notes = append(sc.notes, noteState{rec: records[path]})
 	}
-	shareOut(scanners, len(sc.notes), 1, func(i, _ int) {
-		if ctx.Err() != nil {
-			return
-		}
-		n := &sc.notes[i]
-		n.examine(fresh, excluded)
-		if !onDisk[n.rec.path] && n.state != Missing && n.state != Excluded && respelled(fresh.vault, n.rec.path, records) {
-			n.state = Missing
+	shareOut(scanners, len(sc.notes), scannedAtOnce, func(first, end int) {
+		for i := first; i < end && ctx.Err() == nil; i++ {
+			n := &sc.notes[i]
+			info, listed := onDisk[n.rec.path]
+			n.examine(fresh, excluded, info)
+			if !listed {
+				n.checkSpelling(fresh.vault, records)
+			}
 		}
 	})
 	fresh.forget(records)
@@ -68,13 +71,17 @@ func scanNotes(ctx context.Context, fresh *freshness, records map[string]*record
 	return sc, ctx.Err()
 }
 
-// examine fills in state and info of a note from the disk.
-func (n *noteState) examine(fresh *freshness, excluded func(string) bool) {
+// examine fills in state and info of a note from the disk. info is what a listing
+// told of it, zero when that was nothing.
+func (n *noteState) examine(fresh *freshness, excluded func(string) bool, info note.Info) {
 	if excluded(n.rec.path) {
 		n.state = Excluded
 		return
 	}
-	info, err := fresh.vault.Stat(n.rec.path)
+	var err error
+	if info.ModTime.IsZero() {
+		info, err = fresh.vault.Stat(n.rec.path)
+	}
 	if err == nil {
 		n.info = info
 		n.state, err = fresh.note(n.rec, info)
@@ -93,10 +100,20 @@ func (n *noteState) examine(fresh *freshness, excluded func(string) bool) {
 
 // equal says whether two scans found the same notes in the same state.
 func (sc *scan) equal(other *scan) bool {
-	return sc.notIndexed == other.notIndexed && sc.unlisted == other.unlisted &&
-		slices.EqualFunc(sc.notes, other.notes, func(a, b noteState) bool {
-			return a.rec == b.rec && a.state == b.state && a.info.Size == b.info.Size && a.info.ModTime.Equal(b.info.ModTime)
-		})
+	return len(sc.unindexed) == len(other.unindexed) && sc.unlisted == other.unlisted &&
+		slices.EqualFunc(sc.notes, other.notes, func(a, b noteState) bool { return a.equal(&b) })
+}
+
+func (n *noteState) equal(other *noteState) bool {
+	return n.rec == other.rec && n.state == other.state && n.refused == other.refused &&
+		n.info.Size == other.info.Size && n.info.ModTime.Equal(other.info.ModTime)
+}
+
+// checkSpelling makes a note Missing whose path is an old spelling.
+func (n *noteState) checkSpelling(v *note.Vault, records map[string]*record) {
+	if n.state != Missing && n.state != Excluded && respelled(v, n.rec.path, records) {
+		n.state = Missing
+	}
 }
 
 // respelled says whether path is the old spelling of a note that has a record

@@ -90,23 +90,38 @@ func (i Item) Comparable() bool { return i.Hash != "" && !isLegacyHash(i.Hash) }
 type Collection struct {
 	Dims    int
 	Items   []Item    // sorted by path, then first line, then key
-	Vectors []float32 // [len(Items)×Dims] unit rows, contiguous
+	Vectors []float32 // [rows×Dims] unit rows, contiguous; Row tells which is an item's
+
+	places []int32 // of each item's row in Vectors; nil: the rows are in the order of Items
 }
 
 // Row returns the unit vector of item i, Dims values. It must not be changed.
 func (c *Collection) Row(i int) []float32 {
+	if c.places != nil {
+		i = int(c.places[i])
+	}
 	return c.Vectors[i*c.Dims : (i+1)*c.Dims : (i+1)*c.Dims]
 }
 
-// Scores returns the dot product of q with every row, which is the cosine when q
-// is a unit vector. q must have Dims values. The result is dst when that is
+// Scores returns the dot product of q with every item's row, which is the cosine
+// when q is a unit vector. q must have Dims values. The result is dst when that is
 // large enough.
 func (c *Collection) Scores(dst, q []float32) []float32 {
-	dst = slices.Grow(dst[:0], len(c.Items))[:len(c.Items)]
-	if len(dst) > 0 {
-		simd.DotRows(dst, q, c.Vectors)
+	if len(c.Items) == 0 {
+		return dst[:0]
 	}
-	return dst
+	n, rows := len(c.Items), len(c.Vectors)/len(q)
+	if c.places == nil {
+		dst = slices.Grow(dst[:0], rows)[:rows]
+		simd.DotRows(dst, q, c.Vectors)
+		return dst
+	}
+	dst = slices.Grow(dst[:0], n+rows)[:n+rows]
+	simd.DotRows(dst[n:], q, c.Vectors)
+	for i, place := range c.places {
+		dst[i] = dst[n+int(place)]
+	}
+	return dst[:n]
 }
 
 // A Hit is a row with its score.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,7 +27,7 @@ type Embedder interface {
 	EmbedDocument(ctx context.Context, text string) ([]float32, error) // of a note or block
 }
 
-// Config is what a Server works with. All fields but Version and Log are
+// Config is what a Server works with. All fields but AtHand, Version and Log are
 // required.
 type Config struct {
 	Vault *note.Vault
@@ -39,8 +40,10 @@ type Config struct {
 	// be used for queries ("" when that is not decided: then those of the
 	// vault's model), and whether they are loaded.
 	EmbedderName func() (name string, ready bool)
-	Version      string
-	Log          *slog.Logger // nil: quiet
+	// AtHand says at once whether Embedder needs no download. nil: it never does.
+	AtHand  func(m smartenv.Model) bool
+	Version string
+	Log     *slog.Logger // nil: quiet
 }
 
 // A Server answers the four tools. It is safe for concurrent use.
@@ -49,9 +52,11 @@ type Server struct {
 	index    *smartenv.Index
 	embedder func(ctx context.Context, m smartenv.Model) (Embedder, error)
 	name     func() (string, bool)
+	atHand   func(m smartenv.Model) bool
 	version  string
 	log      *slog.Logger
 
+	begun    sync.Once                         // warm
 	cpu      chan struct{}                     // one place for each computation that may run
 	loaded   atomic.Pointer[smartenv.Snapshot] // the last one seen, for what must not wait
 	proofs   proofs
@@ -72,6 +77,7 @@ func New(c Config) *Server {
 		index:    c.Index,
 		embedder: c.Embedder,
 		name:     c.EmbedderName,
+		atHand:   c.AtHand,
 		version:  c.Version,
 		log:      c.Log,
 		cpu:      make(chan struct{}, runtime.GOMAXPROCS(0)),
@@ -80,13 +86,19 @@ func New(c Config) *Server {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	if s.atHand == nil {
+		s.atHand = func(smartenv.Model) bool { return true }
+	}
 	return s
 }
 
 // Serve speaks MCP over the two streams until in ends or ctx is done, and then
 // returns nil; its error says why a stream failed. Calls in flight at the end
-// of in are answered. The index and the weights are loaded in the background,
-// beginning now: initialize waits for neither.
+// of in are answered. The index and the weights are loaded in the background when
+// the first tool is called, at the same time: clients start a server for every
+// session, many of which never ask, and one that was not asked stays small. Only
+// weights that must be downloaded, which takes minutes, are loaded from now on.
+// initialize waits for nothing.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -95,7 +107,11 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("starting the session: %w", err)
 	}
-	go s.warm(ctx)
+	go func() {
+		if g, err := s.index.Glance(); err == nil && !s.atHand(g.Model) {
+			s.begin(ctx)
+		}
+	}()
 	ended := make(chan error, 1)
 	go func() { ended <- session.Wait() }()
 	select {
@@ -122,6 +138,7 @@ func (s *Server) protocol(ctx context.Context) *mcp.Server {
 		})
 	for _, t := range all() {
 		server.AddTool(t.definition(), func(call context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			s.begin(ctx)
 			answer, err := s.answer(ctx, call, t, req.Params.Arguments)
 			if err != nil {
 				return failure(s.scrubError(err)), nil
@@ -196,14 +213,29 @@ func (s *Server) answer(life, call context.Context, t tool, raw []byte) (any, er
 	}
 }
 
+// begin begins to warm, once.
+func (s *Server) begin(ctx context.Context) {
+	s.begun.Do(func() {
+		go s.warmWeights(ctx)
+		go s.warm(ctx)
+	})
+}
+
+// warmWeights loads the weights of the model that the plugin is set to, when they
+// are at hand. That is nearly always the one whose vectors the index holds, so
+// that its log need not be read first.
+func (s *Server) warmWeights(ctx context.Context) {
+	defer s.recovered()
+	g, err := s.index.Glance()
+	if err == nil && g.Notes+g.Blocks > 0 && s.atHand(g.Model) {
+		_, _ = s.embedder(ctx, g.Model) // whoever needs it gets the error
+	}
+}
+
 // warm loads the index and the weights before they are asked for. Whatever
 // goes wrong is said by the call that needs them.
 func (s *Server) warm(ctx context.Context) {
-	defer func() {
-		if p := recover(); p != nil {
-			_ = s.panicked("loading", p)
-		}
-	}()
+	defer s.recovered()
 	snap, err := s.snapshot(ctx)
 	if err != nil || snap.Refusal != nil || len(snap.Notes.Items)+len(snap.Blocks.Items) == 0 {
 		return
@@ -213,7 +245,29 @@ func (s *Server) warm(ctx context.Context) {
 		s.log.Warn("loading the model", "err", err)
 		return
 	}
-	s.prove(ctx, snap, e)
+	s.prove(ctx, snap, e).wait(ctx)
+	settle()
+}
+
+// recovered ends a panic of what is done in the background.
+func (s *Server) recovered() {
+	if p := recover(); p != nil {
+		_ = s.panicked("loading", p)
+	}
+}
+
+// garbage is how much the heap may grow before it is collected.
+const garbage = 12 << 20 // bytes
+
+// settle returns to the system what loading has left, and keeps the process from
+// growing much above what it holds. The collector would let the heap double, and
+// most of the heap are vectors, which are never scanned and stay: that is memory
+// for nothing. A collection takes a few milliseconds beside the other work.
+func settle() {
+	debug.FreeOSMemory()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	debug.SetGCPercent(int(min(100, max(2, 100*garbage/max(1, m.HeapAlloc)))))
 }
 
 // snapshot returns the index as it is now.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"gorgonia.org/tensor"
 
@@ -89,14 +90,18 @@ func (f folder) load() (bert.Checkpoint, error) {
 	if c.Config, err = bert.ParseConfig(data); err != nil {
 		return c, err
 	}
-	if c.Vocabulary, err = f.vocabulary(); err != nil {
+	var wait sync.WaitGroup
+	var paramsErr error
+	wait.Go(func() { c.Params, paramsErr = f.params(c.Config.Shapes()) }) // each takes about as long
+	c.Vocabulary, err = f.vocabulary()
+	wait.Wait()
+	if err != nil {
 		return c, err
 	}
 	if n := len(c.Vocabulary.Tokens); n > c.Config.Vocab {
 		return c, fmt.Errorf("the tokenizer has %d tokens, %s says %d: they belong to different models", n, configFile, c.Config.Vocab)
 	}
-	c.Params, err = f.params(c.Config.Shapes())
-	return c, err
+	return c, paramsErr
 }
 
 // vocabulary reads tokenizer.json or, without one, vocab.txt.

@@ -92,6 +92,23 @@ func (s Source) Load(ctx context.Context, model string) (bert.Checkpoint, error)
 	return c, nil
 }
 
+// Cached says whether Load should find a model without asking the hub. It does
+// not look into files.
+func (s Source) Cached(model string) bool {
+	if s.ModelPath != "" || model == builtin.Name {
+		return true
+	}
+	dir, err := s.modelDir(model)
+	if err != nil {
+		return true // nothing can be fetched
+	}
+	if _, err := cachedSums(dir); !errors.Is(err, errNotCached) {
+		return true
+	}
+	_, err = os.Stat(filepath.Join(s.CacheDir, filepath.FromSlash(model), filepath.FromSlash(onnxFile))) // the predecessor's
+	return err == nil
+}
+
 // hubName is an owner and a model as the hub allows them. Neither begins with a
 // dot or a dash, so the name is safe as a path of a URL; with "--" and ".."
 // excluded, which the hub does too, owner--model is a safe folder name.

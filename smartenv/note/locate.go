@@ -127,7 +127,7 @@ func shortName(name string) bool {
 }
 
 func listed(root *os.Root, folder, name string) bool {
-	entries, _ := readDir(root, folder)
+	entries, _, _ := readDir(root, folder)
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name })
 }
 

@@ -141,7 +141,7 @@ func (w *walker) entries(folder string) []fs.DirEntry {
 	}
 	var entries []fs.DirEntry
 	if err == nil {
-		entries, err = readDir(root, place)
+		entries, _, err = readDir(root, place)
 	}
 	if err != nil && w.failed == nil && !errors.Is(err, fs.ErrNotExist) {
 		w.failed = err

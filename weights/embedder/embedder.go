@@ -69,6 +69,11 @@ func (s *Shared) load(ctx context.Context, id smartenv.Model) (*bert.Model, erro
 	return bert.New(checkpoint, profile)
 }
 
+// AtHand says whether Model needs no download, or would refuse to make one.
+func (s *Shared) AtHand(id smartenv.Model) bool {
+	return computable(id) != nil || s.Source.Cached(id.Name)
+}
+
 // computable refuses the models that no weights would help with, before any are
 // looked for: those of a provider other than the plugin's own runtime, and those
 // of other families in the plugin's lists. What a model of no list is, its

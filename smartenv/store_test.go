@@ -1,0 +1,84 @@
+package smartenv
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+)
+
+// A store reads each row once until it moves, has every row that was asked for,
+// never changes what it has handed out, and lets go of what nobody asks for.
+func TestStore(t *testing.T) {
+	const dims = 2
+	rng := rand.New(rand.NewPCG(3, 9))
+	var reads atomic.Int64
+	vector := func(row int64) []float32 { return []float32{0.6, []float32{0.8, -0.8}[row%2]} }
+	scale := func(row int64) float32 { return []float32{1, 2, 0}[row%3] } // as they are, of another length, and without a direction
+	read := func(_ context.Context, dst []float32, rows []int64, dims int) error {
+		reads.Add(int64(len(rows)))
+		for i, row := range rows {
+			for j, value := range vector(row) {
+				dst[i*dims+j] = scale(row) * value
+			}
+		}
+		return nil
+	}
+	type handedOut struct{ vectors, copy []float32 }
+	var st store
+	var all []handedOut
+	var rows []int64
+	moves, end := 0, int64(0)
+	for range 60 {
+		for range rng.IntN(40) { // rows are appended, and some of the older are given up
+			rows = append(rows, end)
+			end++
+		}
+		if n := len(rows); n > 50 {
+			rng.Shuffle(n, func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+			rows = rows[:n-rng.IntN(20)]
+		}
+		before, room := reads.Load(), cap(st.vectors)
+		fresh := 0
+		for _, row := range rows {
+			if row >= int64(len(st.states)) || st.states[row] == rowUnread {
+				fresh++
+			}
+		}
+		if err := st.load(t.Context(), read, rows, dims, unitTolerance); err != nil {
+			t.Fatal(err)
+		}
+		if got := int(reads.Load() - before); got != fresh {
+			t.Fatalf("%d rows were read, want the %d that were not there", got, fresh)
+		}
+		if cap(st.vectors) != room {
+			moves++
+			if len(st.rows) != len(rows) {
+				t.Fatalf("%d rows moved, want the %d that are asked for", len(st.rows), len(rows))
+			}
+		}
+		for _, row := range rows {
+			want := []rowState{rowUnit, rowScaled, rowZero}[row%3]
+			got := st.vectors[int(st.places[row])*dims:][:dims]
+			if st.states[row] != want || want != rowZero && !slices.Equal(got, vector(row)) {
+				t.Fatalf("row %d = %v, %v, want %v, %v", row, got, st.states[row], vector(row), want)
+			}
+		}
+		all = append(all, handedOut{st.vectors, slices.Clone(st.vectors)})
+	}
+	for i, h := range all {
+		if !slices.Equal(h.vectors, h.copy) {
+			t.Fatalf("what load %d handed out has changed", i)
+		}
+	}
+	if moves < 3 || moves > 20 {
+		t.Errorf("moved %d times in 60 loads, want now and then", moves)
+	}
+	failure := errors.New("gone")
+	fails := func(context.Context, []float32, []int64, int) error { return failure }
+	if err := st.load(t.Context(), fails, []int64{end}, dims, unitTolerance); err != failure {
+		t.Errorf("load = %v, want the error of reading", err)
+	}
+}
