@@ -92,9 +92,16 @@ func (f folder) load() (bert.Checkpoint, error) {
 	}
 	var wait sync.WaitGroup
 	var paramsErr error
-	wait.Go(func() { c.Params, paramsErr = f.params(c.Config.Shapes()) }) // each takes about as long
+	var panicked any
+	wait.Go(func() { // each of the two takes about as long
+		defer func() { panicked = recover() }()
+		c.Params, paramsErr = f.params(c.Config.Shapes())
+	})
 	c.Vocabulary, err = f.vocabulary()
 	wait.Wait()
+	if panicked != nil {
+		panic(panicked) // where whoever called can recover it
+	}
 	if err != nil {
 		return c, err
 	}
