@@ -89,8 +89,7 @@ func checkAxesOf(t *testing.T, what string, snap *Snapshot, want string) {
 	}
 }
 
-// What a packed index of our notes says, the same vectors in the inline form must
-// say too.
+// What a packed index of our notes says, its vectors in the inline form say too.
 func TestInlineEqualsPacked(t *testing.T) {
 	dir := filepath.Join("..", "testdata", "vaults", "edge-mini")
 	packed := load(t, dir)
