@@ -1,57 +1,117 @@
 package bert
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 )
 
-// crew is the goroutines that go through the rows of a text together, a group
-// of rows at a time. It is kept from pass to pass, so that a pass takes no
-// memory for it.
+// crew is the goroutines that compute a text together: each does the same, takes
+// its groups of rows from what is left, and meets the others where one step
+// needs all of the step before. It is kept from text to text, so that a text
+// takes no memory for it.
 type crew struct {
+	job      func(member int) // what each member does
+	size     int
 	groups   int
-	next     atomic.Int32 // the group to take
-	do       func(member, group int)
+	next     atomic.Int32  // the group to take
+	here     atomic.Int32  // members that wait
+	meetings atomic.Uint32 // that have ended
+	over     atomic.Bool   // nobody is to go on
+	sleep    sync.Mutex
+	wake     sync.Cond
 	away     sync.WaitGroup
 	panicked atomic.Pointer[any]
 	help     []func() // what the members besides the caller run
 }
 
-// hire makes the crew as large as that, the caller included.
-func (c *crew) hire(size int) {
+func newCrew(job func(member int)) *crew {
+	c := &crew{job: job}
+	c.wake.L = &c.sleep
+	return c
+}
+
+// work returns when so many members, the caller being one, have done the job. A
+// panic in any of them comes out here.
+func (c *crew) work(size int) {
+	c.size = size
+	c.next.Store(0)
+	c.here.Store(0)
+	c.over.Store(false)
 	for member := len(c.help) + 1; member < size; member++ {
 		c.help = append(c.help, func() {
 			defer c.away.Done()
-			defer func() {
-				if p := recover(); p != nil {
-					kept := p // p itself would be on the heap each time
-					c.panicked.Store(&kept)
-				}
-			}()
-			c.take(member)
+			c.play(member)
 		})
 	}
-}
-
-// work returns when size members have done all groups. A panic in any of them
-// comes out here.
-func (c *crew) work(size int) {
-	c.next.Store(0)
 	for _, help := range c.help[:size-1] {
 		c.away.Add(1)
 		go help()
 	}
-	defer c.away.Wait() // also when this member panics: the others still use the scratch
-	c.take(0)
+	c.play(0)
 	c.away.Wait()
 	if p := c.panicked.Swap(nil); p != nil {
 		panic(*p)
 	}
 }
 
-// take does one group after the other until none is left.
-func (c *crew) take(member int) {
-	for group := int(c.next.Add(1)) - 1; group < c.groups; group = int(c.next.Add(1)) - 1 {
-		c.do(member, group)
+// play does a member's job; when it panics, nobody goes on.
+func (c *crew) play(member int) {
+	defer func() {
+		if p := recover(); p != nil {
+			kept := p // p itself would be on the heap each time
+			c.panicked.Store(&kept)
+			c.stop()
+		}
+	}()
+	c.job(member)
+}
+
+// take returns a group that no other member has since the last meeting; ok is
+// false when none is left.
+func (c *crew) take() (group int, ok bool) {
+	group = int(c.next.Add(1)) - 1
+	return group, group < c.groups
+}
+
+// stop ends the job at the next meeting.
+func (c *crew) stop() {
+	c.over.Store(true)
+	c.end()
+}
+
+// meet waits for all members. ok is false when nobody is to go on.
+func (c *crew) meet() (ok bool) {
+	meeting := c.meetings.Load()
+	if int(c.here.Add(1)) == c.size {
+		c.here.Store(0)
+		c.next.Store(0)
+		c.end()
+		return !c.over.Load()
 	}
+	// To wake a sleeper takes longer than most steps of a short text.
+	for range patience {
+		if c.meetings.Load() != meeting || c.over.Load() {
+			return !c.over.Load()
+		}
+		runtime.Gosched()
+	}
+	c.sleep.Lock()
+	defer c.sleep.Unlock()
+	for c.meetings.Load() == meeting && !c.over.Load() {
+		c.wake.Wait()
+	}
+	return !c.over.Load()
+}
+
+// patience is how often a member looks for the others before it sleeps: for some
+// tens of microseconds.
+const patience = 200
+
+// end ends the meeting.
+func (c *crew) end() {
+	c.sleep.Lock()
+	c.meetings.Add(1)
+	c.sleep.Unlock()
+	c.wake.Broadcast()
 }

@@ -23,14 +23,35 @@ func (p *parameters) forward(ctx context.Context, c Config, ids []int, s *scratc
 	}
 	p.norm.apply(s.x, H, c.Eps)
 
-	for i := range p.layers {
-		if err := ctx.Err(); err != nil {
-			return err
+	s.ctx, s.layers = ctx, p.layers
+	s.crew.work(members)
+	s.ctx, s.layers = nil, nil
+	return ctx.Err()
+}
+
+// pass takes x through the layers. Each member of the crew calls it.
+func (s *scratch) pass(member int) {
+	for i := range s.layers {
+		if s.ctx.Err() != nil {
+			s.crew.stop()
 		}
-		s.share(&p.layers[i], (*layer).project)
-		s.share(&p.layers[i], (*layer).finish)
+		s.share(member, &s.layers[i], (*layer).project)
+		if !s.crew.meet() {
+			return
+		}
+		s.share(member, &s.layers[i], (*layer).finish)
+		if !s.crew.meet() {
+			return
+		}
 	}
-	return nil
+}
+
+// share does a member's share of a step of a layer.
+func (s *scratch) share(member int, l *layer, step func(l *layer, s *scratch, d *desk, first, end int)) {
+	T, groups := len(s.x)/s.config.Hidden, s.crew.groups
+	for group, ok := s.crew.take(); ok; group, ok = s.crew.take() {
+		step(l, s, &s.desks[member], group*T/groups, (group+1)*T/groups)
+	}
 }
 
 // project computes the queries, keys and values of all heads for the rows of x

@@ -104,7 +104,7 @@ func (m *Model) embed(ctx context.Context, text string) ([]float32, error) {
 // are in progress: each call its share of the processors, but none so many that
 // waking one costs more than it does.
 func members(T, processors, calls int) int {
-	const least = 16 // rows for each
+	const least = 4 // rows for each
 	return max(1, min(processors/calls, T/least))
 }
 

@@ -1,6 +1,10 @@
 package bert
 
-import "smart-connections-mcp/simd"
+import (
+	"context"
+
+	"smart-connections-mcp/simd"
+)
 
 // group is how many rows go together through the steps that treat each token by
 // itself: few enough that what they leave for each other stays in the second
@@ -20,15 +24,15 @@ func stride(width int) int {
 // others lie one after the other.
 type scratch struct {
 	words   buffers
+	ctx     context.Context // of the pass, like the next two
 	config  Config
-	layer   *layer
-	step    func(l *layer, s *scratch, d *desk, first, end int)
+	layers  []layer
 	x       []float32     // [T×H] hidden states, from layer to layer
 	queries []float32     // [T×H] of all heads, head beside head
 	keys    []simd.Matrix // [D×T] of each head
 	values  []simd.Matrix // [T×D] of each head
 	desks   []desk        // one for each member of the crew
-	crew    crew
+	crew    *crew
 }
 
 // desk is the memory that a goroutine needs for a group of rows. Rows of
@@ -47,10 +51,7 @@ const few = 24
 
 func newScratch() *scratch {
 	s := new(scratch)
-	s.crew.do = func(member, group int) {
-		T, groups := len(s.x)/s.config.Hidden, s.crew.groups
-		s.step(s.layer, s, &s.desks[member], group*T/groups, (group+1)*T/groups)
-	}
+	s.crew = newCrew(s.pass)
 	return s
 }
 
@@ -59,7 +60,6 @@ func newScratch() *scratch {
 func (s *scratch) fit(c Config, T, members int) {
 	s.config = c
 	s.crew.groups = (T + group*members - 1) / (group * members) * members
-	s.crew.hire(members)
 	rows := (T + s.crew.groups - 1) / s.crew.groups
 	grow(&s.x, T*c.Hidden)
 	grow(&s.queries, T*stride(c.Hidden))
@@ -78,12 +78,6 @@ func (s *scratch) fit(c Config, T, members int) {
 		grow(&d.inner, rows*stride(min(part, c.Intermediate)))
 		grow(&d.step, rows*c.Hidden)
 	}
-}
-
-// share takes all rows of x through a step of the layer.
-func (s *scratch) share(l *layer, step func(l *layer, s *scratch, d *desk, first, end int)) {
-	s.layer, s.step = l, step
-	s.crew.work(len(s.desks))
 }
 
 // grow gives a buffer so many values, keeping those it has.
