@@ -44,7 +44,7 @@ func mulBlocksAVX512(y *float32, ystride int, x *float32, xstride, height, block
 func dotAVX512(a, b *float32, n int) float32
 
 //go:noescape
-func dotRows4AVX512(dst, q, rows *float32, n, groups int)
+func dotRows4AVX512(dst, q, rows *float32, n, quarter int)
 
 //go:noescape
 func widenAVX512(dst *float32, src *uint16, sixteens int)

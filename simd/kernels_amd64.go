@@ -25,7 +25,7 @@ func dotRows(dst, q, rows []float32) {
 		dotRowsGeneric(dst, q, rows)
 		return
 	}
-	whole := len(dst) &^ 3 // rows in groups of four
+	whole := len(dst) &^ 3 // rows in four quarters
 	if whole > 0 && active == AVX512 {
 		dotRows4AVX512(&dst[0], &q[0], &rows[0], len(q), whole/4)
 	} else if whole > 0 {
@@ -140,7 +140,7 @@ func mulBlocksAVX2(y *float32, ystride int, x *float32, xstride, height, blocks 
 func dotAVX2(a, b *float32, n int) float32
 
 //go:noescape
-func dotRows4AVX2(dst, q, rows *float32, n, groups int)
+func dotRows4AVX2(dst, q, rows *float32, n, quarter int)
 
 //go:noescape
 func widenAVX2(dst *float32, src *uint16, sixteens int)

@@ -15,7 +15,7 @@ func dot(a, b []float32) float32 {
 
 func dotRows(dst, q, rows []float32) {
 	if active == NEON {
-		whole := len(dst) &^ 3 // rows in groups of four
+		whole := len(dst) &^ 3 // rows in four quarters
 		if whole > 0 {
 			dotRows4NEON(&dst[0], &q[0], &rows[0], len(q), whole/4)
 		}
@@ -117,7 +117,7 @@ func mulBlocksNEON(y *float32, ystride int, x *float32, xstride, height, blocks 
 func dotNEON(a, b *float32, n int) float32
 
 //go:noescape
-func dotRows4NEON(dst, q, rows *float32, n, groups int)
+func dotRows4NEON(dst, q, rows *float32, n, quarter int)
 
 //go:noescape
 func addNEON(dst, src *float32, n int)

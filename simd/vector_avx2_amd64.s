@@ -85,31 +85,32 @@ all_read:
 	VZEROUPPER
 	RET
 
-// func dotRows4AVX2(dst, q, rows *float32, n, groups int)
+// func dotRows4AVX2(dst, q, rows *float32, n, quarter int)
 //
-// 	for g := range groups {
+// 	for i := range quarter {
 // 		for r := range 4 {
-// 			dst[4*g+r] = q · rows[(4*g+r)*n:][:n]
+// 			dst[r*quarter+i] = q · rows[(r*quarter+i)*n:][:n]
 // 		}
 // 	}
 //
-// DI  dst: next group of four results    R14 groups left
+// DI  dst: next result of the first quarter    R12 quarter    R14 rows left of each
 // SI  q: next values    DX q    CX values left in the row
-// R8 R9 R10 R11  next values of the four rows    BX bytes in a row
+// R8 R9 R10 R11  next values of the four rows    R13 n
 // Y0-Y3  sums of the rows, Y4-Y7 second sums    Y8 Y9 values of q    Y10 tail mask
 TEXT ·dotRows4AVX2(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI
 	MOVQ q+8(FP), DX
 	MOVQ rows+16(FP), R8
-	MOVQ n+24(FP), BX
-	MOVQ groups+32(FP), R14
-	MOVQ BX, R13
-	SHLQ $2, BX
+	MOVQ n+24(FP), R13
+	MOVQ quarter+32(FP), R12
+	MOVQ R12, R14
+	MOVQ R12, BX
+	IMULQ R13, BX
+	LEAQ (R8)(BX*4), R9
+	LEAQ (R9)(BX*4), R10
+	LEAQ (R10)(BX*4), R11
 
-next_group:
-	LEAQ (R8)(BX*1), R9
-	LEAQ (R9)(BX*1), R10
-	LEAQ (R10)(BX*1), R11
+next_rows:
 	MOVQ DX, SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -129,19 +130,15 @@ at_least_16:
 	ADDQ $64, SI
 	VFMADD231PS (R8), Y8, Y0
 	VFMADD231PS 32(R8), Y9, Y4
-	PREFETCHT0 6144(R8)
 	ADDQ $64, R8
 	VFMADD231PS (R9), Y8, Y1
 	VFMADD231PS 32(R9), Y9, Y5
-	PREFETCHT0 6144(R9)
 	ADDQ $64, R9
 	VFMADD231PS (R10), Y8, Y2
 	VFMADD231PS 32(R10), Y9, Y6
-	PREFETCHT0 6144(R10)
 	ADDQ $64, R10
 	VFMADD231PS (R11), Y8, Y3
 	VFMADD231PS 32(R11), Y9, Y7
-	PREFETCHT0 6144(R11)
 	ADDQ $64, R11
 	SUBQ $16, CX
 	JGE  at_least_16
@@ -176,6 +173,9 @@ less_than_8:
 	VFMADD231PS Y9, Y8, Y6
 	VMASKMOVPS (R11), Y10, Y9
 	VFMADD231PS Y9, Y8, Y7
+	LEAQ (R8)(CX*4), R8
+	LEAQ (R9)(CX*4), R9
+	LEAQ (R10)(CX*4), R10
 	LEAQ (R11)(CX*4), R11
 row_read:
 	VADDPS Y4, Y0, Y0
@@ -187,11 +187,14 @@ row_read:
 	VHADDPS Y2, Y0, Y0 // each half: a part of all four sums
 	VEXTRACTF128 $1, Y0, X1
 	VADDPS X1, X0, X0
-	VMOVUPS X0, (DI)
-	ADDQ $16, DI
-	MOVQ R11, R8 // the end of row 3 begins the next group
+	LEAQ (DI)(R12*8), AX
+	VMOVSS X0, (DI)
+	VEXTRACTPS $1, X0, (DI)(R12*4)
+	VEXTRACTPS $2, X0, (AX)
+	VEXTRACTPS $3, X0, (AX)(R12*4)
+	ADDQ $4, DI
 	DECQ R14
-	JNZ  next_group
+	JNZ  next_rows
 	VZEROUPPER
 	RET
 

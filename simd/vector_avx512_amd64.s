@@ -75,24 +75,25 @@ all_read:
 	VZEROUPPER
 	RET
 
-// func dotRows4AVX512(dst, q, rows *float32, n, groups int)
+// func dotRows4AVX512(dst, q, rows *float32, n, quarter int)
 //
-// 	for g := range groups {
+// 	for i := range quarter {
 // 		for r := range 4 {
-// 			dst[4*g+r] = q · rows[(4*g+r)*n:][:n]
+// 			dst[r*quarter+i] = q · rows[(r*quarter+i)*n:][:n]
 // 		}
 // 	}
 //
-// DI  dst: next group of four results    R14 groups left
+// DI  dst: next result of the first quarter    BX quarter    R14 rows left of each
 // SI  q: next values    DX q    CX values left in the row
-// R8 R9 R10 R11  next values of the four rows    BX bytes in a row    R13 values in a row    R12 values in the tail
+// R8 R9 R10 R11  next values of the four rows    R13 values in a row    R12 values in the tail
 // Z0-Z3  sums of the rows, Z4-Z7 second sums    Z8 Z9 values of q    K1 tail mask
 TEXT ·dotRows4AVX512(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI
 	MOVQ q+8(FP), DX
 	MOVQ rows+16(FP), R8
 	MOVQ n+24(FP), R13
-	MOVQ groups+32(FP), R14
+	MOVQ quarter+32(FP), BX
+	MOVQ BX, R14
 	MOVQ R13, CX
 	ANDQ $15, CX
 	MOVQ CX, R12
@@ -100,13 +101,13 @@ TEXT ·dotRows4AVX512(SB), NOSPLIT, $0-40
 	SHLL CX, AX
 	DECL AX
 	KMOVW AX, K1 // the first lanes only
-	MOVQ R13, BX
-	SHLQ $2, BX
+	MOVQ BX, AX
+	IMULQ R13, AX
+	LEAQ (R8)(AX*4), R9
+	LEAQ (R9)(AX*4), R10
+	LEAQ (R10)(AX*4), R11
 
-next_group:
-	LEAQ (R8)(BX*1), R9
-	LEAQ (R9)(BX*1), R10
-	LEAQ (R10)(BX*1), R11
+next_rows:
 	MOVQ DX, SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -159,6 +160,9 @@ less_than_16:
 	VFMADD231PS (R9), Z8, K1, Z5
 	VFMADD231PS (R10), Z8, K1, Z6
 	VFMADD231PS (R11), Z8, K1, Z7
+	LEAQ (R8)(R12*4), R8
+	LEAQ (R9)(R12*4), R9
+	LEAQ (R10)(R12*4), R10
 	LEAQ (R11)(R12*4), R11
 row_read:
 	VADDPS Z4, Z0, Z0
@@ -178,11 +182,14 @@ row_read:
 	VHADDPS Y2, Y0, Y0 // each half: a part of all four sums
 	VEXTRACTF128 $1, Y0, X1
 	VADDPS X1, X0, X0
-	VMOVUPS X0, (DI)
-	ADDQ $16, DI
-	MOVQ R11, R8 // the end of row 3 begins the next group
+	LEAQ (DI)(BX*8), AX
+	VMOVSS X0, (DI)
+	VEXTRACTPS $1, X0, (DI)(BX*4)
+	VEXTRACTPS $2, X0, (AX)
+	VEXTRACTPS $3, X0, (AX)(BX*4)
+	ADDQ $4, DI
 	DECQ R14
-	JNZ  next_group
+	JNZ  next_rows
 	VZEROUPPER
 	RET
 

@@ -66,30 +66,31 @@ all_read:
 	FMOVS F0, ret+24(FP)
 	RET
 
-// func dotRows4NEON(dst, q, rows *float32, n, groups int)
+// func dotRows4NEON(dst, q, rows *float32, n, quarter int)
 //
-// 	for g := range groups {
+// 	for i := range quarter {
 // 		for r := range 4 {
-// 			dst[4*g+r] = q · rows[(4*g+r)*n:][:n]
+// 			dst[r*quarter+i] = q · rows[(r*quarter+i)*n:][:n]
 // 		}
 // 	}
 //
-// R0  dst: next group of four results    R4 groups left
+// R0  dst: next result of the first quarter    R4 rows left of each quarter    R11 bytes from quarter to quarter of dst
 // R5  q: next values    R1 q    R6 values left in the row
-// R7 R8 R9 R10  next values of the four rows    R3 values in a row    R11 bytes in a row
+// R7 R8 R9 R10  next values of the four rows    R3 values in a row    R12 dst of the other quarters
 // V0-V3  sums of the rows, V4-V7 second sums    V16-V19 values of q    V20-V23 values of a row
 TEXT ·dotRows4NEON(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R0
 	MOVD q+8(FP), R1
 	MOVD rows+16(FP), R7
 	MOVD n+24(FP), R3
-	MOVD groups+32(FP), R4
-	LSL  $2, R3, R11
+	MOVD quarter+32(FP), R4
+	LSL  $2, R4, R11
+	MUL  R11, R3, R12
+	ADD  R12, R7, R8
+	ADD  R12, R8, R9
+	ADD  R12, R9, R10
 
-next_group:
-	ADD  R11, R7, R8
-	ADD  R11, R8, R9
-	ADD  R11, R9, R10
+next_rows:
 	MOVD R1, R5
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
@@ -104,25 +105,21 @@ next_group:
 
 at_least_16:
 	VLD1.P 64(R5), [V16.S4, V17.S4, V18.S4, V19.S4]
-	PRFM 6144(R7), PLDL1KEEP
 	VLD1.P 64(R7), [V20.S4, V21.S4, V22.S4, V23.S4]
 	VFMLA V20.S4, V16.S4, V0.S4
 	VFMLA V21.S4, V17.S4, V4.S4
 	VFMLA V22.S4, V18.S4, V0.S4
 	VFMLA V23.S4, V19.S4, V4.S4
-	PRFM 6144(R8), PLDL1KEEP
 	VLD1.P 64(R8), [V20.S4, V21.S4, V22.S4, V23.S4]
 	VFMLA V20.S4, V16.S4, V1.S4
 	VFMLA V21.S4, V17.S4, V5.S4
 	VFMLA V22.S4, V18.S4, V1.S4
 	VFMLA V23.S4, V19.S4, V5.S4
-	PRFM 6144(R9), PLDL1KEEP
 	VLD1.P 64(R9), [V20.S4, V21.S4, V22.S4, V23.S4]
 	VFMLA V20.S4, V16.S4, V2.S4
 	VFMLA V21.S4, V17.S4, V6.S4
 	VFMLA V22.S4, V18.S4, V2.S4
 	VFMLA V23.S4, V19.S4, V6.S4
-	PRFM 6144(R10), PLDL1KEEP
 	VLD1.P 64(R10), [V20.S4, V21.S4, V22.S4, V23.S4]
 	VFMLA V20.S4, V16.S4, V3.S4
 	VFMLA V21.S4, V17.S4, V7.S4
@@ -169,10 +166,15 @@ one_more:
 	BNE  one_more
 
 row_read:
-	VST1.P [V0.S4], 16(R0)
-	MOVD R10, R7 // the end of row 3 begins the next group
+	ADD  R11, R0, R12
+	VST1.P V0.S[0], 4(R0)
+	VST1 V0.S[1], (R12)
+	ADD  R11, R12, R12
+	VST1 V0.S[2], (R12)
+	ADD  R11, R12, R12
+	VST1 V0.S[3], (R12)
 	SUBS $1, R4, R4
-	BNE  next_group
+	BNE  next_rows
 	RET
 // func addNEON(dst, src *float32, n int)
 //

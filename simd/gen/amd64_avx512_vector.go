@@ -90,36 +90,37 @@ RET
 // avx512DotRows4 takes four rows at a time, as avx2DotRows4 does. Prefetching has been measured for it and gave nothing.
 func avx512DotRows4(f *file) {
 	f.function(`
-func dotRows4AVX512(dst, q, rows *float32, n, groups int)
+func dotRows4AVX512(dst, q, rows *float32, n, quarter int)
 
-	for g := range groups {
+	for i := range quarter {
 		for r := range 4 {
-			dst[4*g+r] = q · rows[(4*g+r)*n:][:n]
+			dst[r*quarter+i] = q · rows[(r*quarter+i)*n:][:n]
 		}
 	}
 
-DI  dst: next group of four results    R14 groups left
+DI  dst: next result of the first quarter    BX quarter    R14 rows left of each
 SI  q: next values    DX q    CX values left in the row
-R8 R9 R10 R11  next values of the four rows    BX bytes in a row    R13 values in a row    R12 values in the tail
+R8 R9 R10 R11  next values of the four rows    R13 values in a row    R12 values in the tail
 Z0-Z3  sums of the rows, Z4-Z7 second sums    Z8 Z9 values of q    K1 tail mask`, "dotRows4AVX512", 40)
 	f.code(`
 MOVQ dst+0(FP), DI
 MOVQ q+8(FP), DX
 MOVQ rows+16(FP), R8
 MOVQ n+24(FP), R13
-MOVQ groups+32(FP), R14
+MOVQ quarter+32(FP), BX
+MOVQ BX, R14
 MOVQ R13, CX
 ANDQ $15, CX
 MOVQ CX, R12`)
 	f.avx512Mask("K1")
 	f.code(`
-MOVQ R13, BX
-SHLQ $2, BX
+MOVQ BX, AX
+IMULQ R13, AX
+LEAQ (R8)(AX*4), R9
+LEAQ (R9)(AX*4), R10
+LEAQ (R10)(AX*4), R11
 
-next_group:
-LEAQ (R8)(BX*1), R9
-LEAQ (R9)(BX*1), R10
-LEAQ (R10)(BX*1), R11
+next_rows:
 MOVQ DX, SI`)
 	for i := range 8 {
 		f.op("VPXORD Z%d, Z%d, Z%d", i, i, i)
@@ -164,10 +165,12 @@ VMOVUPS.Z (SI), K1, Z8`)
 	for i := range 4 {
 		f.op("VFMADD231PS (R%d), Z8, K1, Z%d", 8+i, 4+i)
 	}
-	f.op("LEAQ (R11)(R12*4), R11")
+	for i := range 4 {
+		f.op("LEAQ (R%d)(R12*4), R%d", 8+i, 8+i)
+	}
 }
 
-// avx512DotRows4Sums stores the four sums and goes to the next group.
+// avx512DotRows4Sums stores the four sums and goes to the next rows.
 func avx512DotRows4Sums(f *file) {
 	f.code("\nrow_read:")
 	for i := range 4 {
@@ -185,11 +188,14 @@ VHADDPS Y3, Y2, Y2 // pairs of rows 2 and 3
 VHADDPS Y2, Y0, Y0 // each half: a part of all four sums
 VEXTRACTF128 $1, Y0, X1
 VADDPS X1, X0, X0
-VMOVUPS X0, (DI)
-ADDQ $16, DI
-MOVQ R11, R8 // the end of row 3 begins the next group
+LEAQ (DI)(BX*8), AX
+VMOVSS X0, (DI)
+VEXTRACTPS $1, X0, (DI)(BX*4)
+VEXTRACTPS $2, X0, (AX)
+VEXTRACTPS $3, X0, (AX)(BX*4)
+ADDQ $4, DI
 DECQ R14
-JNZ  next_group
+JNZ  next_rows
 VZEROUPPER
 RET
 `)

@@ -200,30 +200,31 @@ RET
 
 func neonDotRows4(f *file) {
 	f.function(`
-func dotRows4NEON(dst, q, rows *float32, n, groups int)
+func dotRows4NEON(dst, q, rows *float32, n, quarter int)
 
-	for g := range groups {
+	for i := range quarter {
 		for r := range 4 {
-			dst[4*g+r] = q · rows[(4*g+r)*n:][:n]
+			dst[r*quarter+i] = q · rows[(r*quarter+i)*n:][:n]
 		}
 	}
 
-R0  dst: next group of four results    R4 groups left
+R0  dst: next result of the first quarter    R4 rows left of each quarter    R11 bytes from quarter to quarter of dst
 R5  q: next values    R1 q    R6 values left in the row
-R7 R8 R9 R10  next values of the four rows    R3 values in a row    R11 bytes in a row
+R7 R8 R9 R10  next values of the four rows    R3 values in a row    R12 dst of the other quarters
 V0-V3  sums of the rows, V4-V7 second sums    V16-V19 values of q    V20-V23 values of a row`, "dotRows4NEON", 40)
 	f.code(`
 MOVD dst+0(FP), R0
 MOVD q+8(FP), R1
 MOVD rows+16(FP), R7
 MOVD n+24(FP), R3
-MOVD groups+32(FP), R4
-LSL  $2, R3, R11
+MOVD quarter+32(FP), R4
+LSL  $2, R4, R11
+MUL  R11, R3, R12
+ADD  R12, R7, R8
+ADD  R12, R8, R9
+ADD  R12, R9, R10
 
-next_group:
-ADD  R11, R7, R8
-ADD  R11, R8, R9
-ADD  R11, R9, R10
+next_rows:
 MOVD R1, R5`)
 	for i := range 8 {
 		f.op("VEOR V%d.B16, V%d.B16, V%d.B16", i, i, i)
@@ -235,7 +236,6 @@ BLT  less_than_16
 at_least_16:
 VLD1.P 64(R5), [V16.S4, V17.S4, V18.S4, V19.S4]`)
 	for r := range 4 {
-		f.op("PRFM 6144(R%d), PLDL1KEEP", 7+r)
 		f.op("VLD1.P 64(R%d), [V20.S4, V21.S4, V22.S4, V23.S4]", 7+r)
 		for i := range 4 {
 			f.op("VFMLA V%d.S4, V%d.S4, V%d.S4", 20+i, 16+i, r+4*(i%2))
@@ -245,7 +245,7 @@ VLD1.P 64(R5), [V16.S4, V17.S4, V18.S4, V19.S4]`)
 	neonDotRows4Tail(f)
 }
 
-// neonDotRows4Tail adds the last values of each row, fewer than 16, stores the four sums and goes to the next group.
+// neonDotRows4Tail adds the last values of each row, fewer than 16, stores the four sums and goes to the next rows.
 func neonDotRows4Tail(f *file) {
 	f.code(`
 
@@ -285,10 +285,15 @@ SUBS $1, R6, R6
 BNE  one_more
 
 row_read:
-VST1.P [V0.S4], 16(R0)
-MOVD R10, R7 // the end of row 3 begins the next group
+ADD  R11, R0, R12
+VST1.P V0.S[0], 4(R0)
+VST1 V0.S[1], (R12)
+ADD  R11, R12, R12
+VST1 V0.S[2], (R12)
+ADD  R11, R12, R12
+VST1 V0.S[3], (R12)
 SUBS $1, R4, R4
-BNE  next_group
+BNE  next_rows
 RET
 `)
 }
