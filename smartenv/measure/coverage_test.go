@@ -176,6 +176,29 @@ func TestRunCancelled(t *testing.T) {
 	}
 }
 
+// A panic reaches whoever asked, in the work or in the report of it, which one
+// goroutine makes while others wait to.
+func TestEachPanic(t *testing.T) {
+	panics := func(what string) func() { return func() { panic(what) } }
+	for want, test := range map[string]struct{ work, report func() }{
+		"in the work":   {panics("in the work"), func() {}},
+		"in the report": {func() {}, panics("in the report")},
+	} {
+		func() {
+			defer func() {
+				if p := recover(); p != want {
+					t.Errorf("recovered %v, want the panic %s", p, want)
+				}
+			}()
+			err := each(t.Context(), Options{Progress: func(string, int, int) { test.report() }}, "", 1000, func(context.Context, int) error {
+				test.work()
+				return nil
+			})
+			t.Errorf("each = %v after a panic %s", err, want)
+		}()
+	}
+}
+
 // No work is begun once the context has ended or a piece of it has failed.
 func TestEach(t *testing.T) {
 	failed := errors.New("failed")
