@@ -1,6 +1,7 @@
 package parallel
 
 import (
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -42,6 +43,9 @@ func TestDoPanic(t *testing.T) {
 				defer under.Add(-1)
 				begun.Add(1)
 				if first == 0 {
+					for under.Load() < int32(workers) {
+						runtime.Gosched()
+					}
 					defer close(panicking)
 					panic("piece 0")
 				}
