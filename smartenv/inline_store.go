@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"smart-connections-mcp/smartenv/parallel"
 )
 
 // An inlineStore is the state of the folder multi/ as far as it has been read.
@@ -27,7 +29,7 @@ func (st *inlineStore) update(ctx context.Context, dir string, stats []inlineSta
 		err     error
 	}
 	outcomes := make([]outcome, len(stats))
-	shareOut(scanners, len(stats), 1, func(i, _ int) {
+	parallel.Do(scanners, len(stats), 1, func(i, _ int) {
 		name := stats[i].name
 		older := st.files[name]
 		if older != nil && older.stat.same(stats[i]) {

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"smart-connections-mcp/smartenv/note"
+	"smart-connections-mcp/smartenv/parallel"
 )
 
 // maxExamples is how many damaged lines the status quotes.
@@ -207,7 +208,7 @@ func (r *replay) replayLines(st *shardState, data []byte) {
 	var lines [][]byte
 	eachLine(data, func(line []byte) { lines = append(lines, line) })
 	read := make([]logRecord, len(lines))
-	shareOut(runtime.GOMAXPROCS(0), len(lines), linesAtOnce, func(first, end int) {
+	parallel.Do(runtime.GOMAXPROCS(0), len(lines), linesAtOnce, func(first, end int) {
 		d := r.decoders.Get().(*decoder)
 		defer r.decoders.Put(d)
 		for i := first; i < end; i++ {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"smart-connections-mcp/smartenv/note"
+	"smart-connections-mcp/smartenv/parallel"
 )
 
 // A difference is how a scan differs from an earlier one, by places in their
@@ -78,7 +79,7 @@ func (sc *scan) update(ctx context.Context, fresh *freshness, records map[string
 		}
 		slices.SortFunc(next.notes, func(a, b noteState) int { return strings.Compare(a.rec.path, b.rec.path) })
 	}
-	shareOut(scanners, len(next.notes), scannedAtOnce, func(first, end int) {
+	parallel.Do(scanners, len(next.notes), scannedAtOnce, func(first, end int) {
 		for i := first; i < end && ctx.Err() == nil; i++ {
 			if n := &next.notes[i]; n.state == unseen {
 				n.examine(fresh, excluded, note.Info{})

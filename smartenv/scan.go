@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"smart-connections-mcp/smartenv/note"
+	"smart-connections-mcp/smartenv/parallel"
 )
 
 // A noteState is a record with what the disk says about its note.
@@ -56,7 +57,7 @@ func scanNotes(ctx context.Context, fresh *freshness, records map[string]*record
 	for _, path := range slices.Sorted(maps.Keys(records)) {
 		sc.notes = append(sc.notes, noteState{rec: records[path]})
 	}
-	shareOut(scanners, len(sc.notes), scannedAtOnce, func(first, end int) {
+	parallel.Do(scanners, len(sc.notes), scannedAtOnce, func(first, end int) {
 		for i := first; i < end && ctx.Err() == nil; i++ {
 			n := &sc.notes[i]
 			info, listed := onDisk[n.rec.path]

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"smart-connections-mcp/smartenv/note"
+	"smart-connections-mcp/smartenv/parallel"
 )
 
 // partBytes is about how many bytes of vectors one goroutine reads at a time.
@@ -125,7 +126,7 @@ func (st *store) load(ctx context.Context, read readRows, rows []int64, dims int
 func (st *store) fill(ctx context.Context, read readRows, first int, tolerance float64) error {
 	dims := st.dims
 	var failed atomic.Pointer[error]
-	shareOut(runtime.GOMAXPROCS(0), len(st.rows)-first, max(1, partBytes/(4*max(1, dims))), func(from, to int) {
+	parallel.Do(runtime.GOMAXPROCS(0), len(st.rows)-first, max(1, partBytes/(4*max(1, dims))), func(from, to int) {
 		if failed.Load() != nil {
 			return
 		}

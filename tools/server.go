@@ -108,6 +108,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		return fmt.Errorf("starting the session: %w", err)
 	}
 	go func() {
+		defer s.recovered()
 		if g, err := s.index.Glance(); err == nil && !s.atHand(g.Model) {
 			s.begin(ctx)
 		}

@@ -175,6 +175,23 @@ func TestPanicWhileLoading(t *testing.T) {
 	}
 }
 
+// Nor must one in what is looked at before anything is asked.
+func TestPanicAtTheStart(t *testing.T) {
+	s := serverOf(t, vaultNotes())
+	var log lockedBuffer
+	s.log = slog.New(slog.NewTextHandler(&log, nil))
+	s.atHand = func(smartenv.Model) bool { panic("cache") }
+	session := connect(t, s)
+	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(log.String(), "cache"); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the log does not tell of the panic: %.300s", log.String())
+		}
+	}
+	if res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "get_note", Arguments: map[string]any{"path": "Garden/Roses.md"}}); err != nil || res.IsError {
+		t.Errorf("get_note = %+v, %v", res, err)
+	}
+}
+
 // While weights are loaded, initialize is answered at once, other tools work,
 // and a search says to come back before the client gives up. The load is not
 // lost with the call that waited for it.

@@ -176,6 +176,35 @@ func TestRunCancelled(t *testing.T) {
 	}
 }
 
+// A panic reaches whoever asked, in the work or in the report of it, which one
+// goroutine makes while others wait to.
+func TestEachPanic(t *testing.T) {
+	for _, want := range []string{"in the work", "in the report"} {
+		var done atomic.Int64
+		panicIn := func(where string) {
+			for where == want {
+				if done.Load() >= int64(min(2, runtime.GOMAXPROCS(0))) {
+					panic(where)
+				}
+				runtime.Gosched()
+			}
+		}
+		func() {
+			defer func() {
+				if p := recover(); p != want {
+					t.Errorf("recovered %v, want the panic %s", p, want)
+				}
+			}()
+			err := each(t.Context(), Options{Progress: func(string, int, int) { panicIn("in the report") }}, "", 1000, func(context.Context, int) error {
+				done.Add(1)
+				panicIn("in the work")
+				return nil
+			})
+			t.Errorf("each = %v after a panic %s", err, want)
+		}()
+	}
+}
+
 // No work is begun once the context has ended or a piece of it has failed.
 func TestEach(t *testing.T) {
 	failed := errors.New("failed")

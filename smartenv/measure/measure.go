@@ -5,11 +5,11 @@ import (
 	"errors"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"smart-connections-mcp/simd"
 	"smart-connections-mcp/smartenv"
 	"smart-connections-mcp/smartenv/note"
+	"smart-connections-mcp/smartenv/parallel"
 )
 
 // Subject is a vault with what measures it.
@@ -108,25 +108,21 @@ func each(ctx context.Context, o Options, stage string, n int, work func(ctx con
 	outer := ctx
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var next atomic.Int64
-	var workers sync.WaitGroup
 	var reporting sync.Mutex
 	done := 0
-	for range min(runtime.GOMAXPROCS(0), n) {
-		workers.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				if err := work(ctx, i); err != nil {
-					stop(err)
-					return
-				}
-				reporting.Lock()
-				done++
-				o.Progress(stage, done, n)
-				reporting.Unlock()
-			}
-		})
-	}
-	workers.Wait()
+	parallel.Do(runtime.GOMAXPROCS(0), n, 1, func(i, _ int) {
+		if ctx.Err() != nil {
+			return
+		}
+		if err := work(ctx, i); err != nil {
+			stop(err)
+			return
+		}
+		reporting.Lock()
+		defer reporting.Unlock()
+		done++
+		o.Progress(stage, done, n)
+	})
 	if err := outer.Err(); err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
+
+	"smart-connections-mcp/smartenv/parallel"
 )
 
 // A Listed is a note that was found on disk.
@@ -45,16 +45,7 @@ func (v *Vault) ListStat() (notes []Listed, unreadable int, err error) {
 	}
 	for folders := []string{""}; len(folders) > 0; {
 		found := make([]listing, len(folders))
-		var wait sync.WaitGroup
-		var next atomic.Int64
-		for range min(listers, len(folders)) {
-			wait.Go(func() {
-				for i := next.Add(1) - 1; i < int64(len(folders)); i = next.Add(1) - 1 {
-					found[i] = v.list(root, folders[i])
-				}
-			})
-		}
-		wait.Wait()
+		parallel.Do(listers, len(folders), 1, func(i, _ int) { found[i] = v.list(root, folders[i]) })
 		if folders[0] == "" && found[0].err != nil {
 			return nil, 0, found[0].err
 		}

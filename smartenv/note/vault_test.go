@@ -147,6 +147,18 @@ func TestListEdgeMini(t *testing.T) {
 	}
 }
 
+// A panic in one of the goroutines that list reaches the caller.
+func TestListPanic(t *testing.T) {
+	v := &Vault{dir: t.TempDir(), root: new(os.Root), checked: time.Now().Add(time.Hour)} // an os.Root that was never opened
+	defer func() {
+		if recover() == nil {
+			t.Error("the panic was lost")
+		}
+	}()
+	paths, unreadable, err := v.List()
+	t.Errorf("List() = %q, %d, %v after a panic", paths, unreadable, err)
+}
+
 // TestReadWhileLinkFlips swaps a note for a link out of the vault and back
 // while it is read: the secret must never be seen.
 func TestReadWhileLinkFlips(t *testing.T) {

@@ -6,12 +6,11 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sort"
-	"sync"
-	"sync/atomic"
 
 	"smart-connections-mcp/simd"
 	"smart-connections-mcp/smartenv"
 	"smart-connections-mcp/smartenv/note"
+	"smart-connections-mcp/smartenv/parallel"
 )
 
 // Bounds of agreement, as cosine between stored and rebuilt vector.
@@ -134,16 +133,7 @@ type runner struct {
 // group compares the chosen rows of one collection, on all processors.
 func (r runner) group(ctx context.Context, c *smartenv.Collection, rows []int) (Group, error) {
 	outcomes := make([]outcome, len(rows))
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(rows)) {
-		workers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(rows)); i = next.Add(1) - 1 {
-				outcomes[i] = r.compare(ctx, c, rows[i])
-			}
-		})
-	}
-	workers.Wait()
+	parallel.Do(runtime.GOMAXPROCS(0), len(rows), 1, func(i, _ int) { outcomes[i] = r.compare(ctx, c, rows[i]) })
 	g := Group{Embedded: len(c.Items), Below: []Item{}, Failed: []Item{}}
 	var compared []Item
 	for _, o := range outcomes {

@@ -97,6 +97,18 @@ func TestRunWrongDims(t *testing.T) {
 	}
 }
 
+// A panic of the embedder reaches whoever asked for the comparison.
+func TestRunPanic(t *testing.T) {
+	_, v, s := edgeMini(t)
+	defer func() {
+		if p := recover(); p != "kernel" {
+			t.Errorf("recovered %v, want the embedder's panic", p)
+		}
+	}()
+	r, err := Run(context.Background(), v, s, func(context.Context, string) ([]float32, error) { panic("kernel") }, Options{})
+	t.Errorf("Run = %+v, %v after a panic", r, err)
+}
+
 func TestPick(t *testing.T) {
 	tests := []struct{ total, n, want int }{{0, 5, 0}, {10, 0, 10}, {10, 3, 3}, {10, 10, 10}, {10, 99, 10}}
 	for _, test := range tests {

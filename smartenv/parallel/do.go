@@ -1,14 +1,14 @@
-package smartenv
+package parallel
 
 import (
 	"sync"
 	"sync/atomic"
 )
 
-// shareOut has n pieces of work done by some goroutines at once: it calls do for
-// one part of them after the other, first up to but not including end. A panic in
-// do comes out here, where whoever called can recover it.
-func shareOut(workers, n, part int, do func(first, end int)) {
+// Do has n pieces of work done by some goroutines at once: it calls do for one
+// part of them after the other, first up to but not including end. A panic in do
+// comes out here, where whoever called can recover it; no further part is begun.
+func Do(workers, n, part int, do func(first, end int)) {
 	var next atomic.Int64
 	var panicked atomic.Pointer[any]
 	var wait sync.WaitGroup
@@ -17,6 +17,7 @@ func shareOut(workers, n, part int, do func(first, end int)) {
 			defer func() {
 				if p := recover(); p != nil {
 					panicked.Store(&p)
+					next.Store(int64(n))
 				}
 			}()
 			for end := int(next.Add(int64(part))); end-part < n; end = int(next.Add(int64(part))) {

@@ -1,0 +1,3 @@
+// Package parallel shares work out to goroutines, so that a panic in it reaches
+// whoever asked for the work.
+package parallel
