@@ -123,7 +123,7 @@ func (s Slice) Finite() error {
 		}
 	}
 	const exponent = 0x7c00 // all ones: infinity or NaN
-	for i := finiteFours(s); i < len(s.Halves); i++ {
+	for i := finiteRun(s); i < len(s.Halves); i++ {
 		if h := s.Halves[i]; h&exponent == exponent {
 			return fmt.Errorf("value %d is NaN or infinite: F16 %#04x", i, h)
 		}
@@ -131,14 +131,18 @@ func (s Slice) Finite() error {
 	return nil
 }
 
-// finiteFours is how many halves at the beginning of s are finite, or fewer. It
-// looks at four at once: 1 added to an exponent of all ones carries into the
+// finiteRun is how many halves at the beginning of s are finite, or a few less.
+// It looks at four at once: 1 added to an exponent of all ones carries into the
 // place of the sign.
-func finiteFours(s Slice) (n int) {
+func finiteRun(s Slice) (n int) {
 	const exponents, ones, carries = 0x7c00_7c00_7c00_7c00, 0x0400_0400_0400_0400, 0x8000_8000_8000_8000
-	memory := s.bytes()
-	for ; len(memory) >= 8 && (binary.NativeEndian.Uint64(memory)&exponents+ones)&carries == 0; memory = memory[8:] {
-		n += 4
+	for memory := s.bytes(); len(memory) >= 32; memory = memory[32:] {
+		a, b := binary.NativeEndian.Uint64(memory)&exponents+ones, binary.NativeEndian.Uint64(memory[8:])&exponents+ones
+		c, d := binary.NativeEndian.Uint64(memory[16:])&exponents+ones, binary.NativeEndian.Uint64(memory[24:])&exponents+ones
+		if (a|b|c|d)&carries != 0 {
+			break
+		}
+		n += 16
 	}
 	return n
 }
