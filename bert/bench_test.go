@@ -36,6 +36,22 @@ func BenchmarkEmbed(b *testing.B) {
 	}
 }
 
+// The time from a checkpoint in memory to a model.
+func BenchmarkNew(b *testing.B) {
+	for _, f := range fixtures {
+		if _, err := os.Stat(f.model); err != nil {
+			continue
+		}
+		c := f.checkpoint(b)
+		b.Run(fmt.Sprintf("model=%s/impl=%s", f.name, simd.Active()), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				build(b, c, Profile{})
+			}
+		})
+	}
+}
+
 // The rate of many texts of 128 tokens, each processor taking one after the
 // other.
 func BenchmarkEmbedBatch(b *testing.B) {

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"gorgonia.org/tensor"
@@ -108,16 +109,16 @@ func tensors(t testing.TB, c Config, file []byte) map[string]*tensor.Dense {
 	for name, shape := range c.Shapes() {
 		entry := header[name]
 		raw := file[8+size:][entry.Offsets[0]:entry.Offsets[1]]
-		var values []float32
+		var backing any
 		switch entry.DType {
 		case "F32":
-			values = floats(raw)
+			backing = floats(raw)
 		case "F16":
-			values = halves(raw)
+			backing = halves(raw)
 		default:
 			t.Fatalf("%s: dtype %q", name, entry.DType)
 		}
-		params[name] = tensor.New(tensor.WithShape(shape...), tensor.WithBacking(values))
+		params[name] = tensor.New(tensor.WithShape(shape...), tensor.WithBacking(backing))
 	}
 	return params
 }
@@ -130,11 +131,22 @@ func floats(raw []byte) []float32 {
 	return values
 }
 
-// halves widens IEEE half precision, which loses nothing.
-func halves(raw []byte) []float32 {
-	values := make([]float32, len(raw)/2)
+func halves(raw []byte) []uint16 {
+	values := make([]uint16, len(raw)/2)
 	for i := range values {
-		h := binary.LittleEndian.Uint16(raw[2*i:])
+		values[i] = binary.LittleEndian.Uint16(raw[2*i:])
+	}
+	return values
+}
+
+// wide is a parameter's values as float32, in memory of their own. It widens
+// IEEE half precision by the formula.
+func wide(p *tensor.Dense) []float32 {
+	if values, ok := p.Data().([]float32); ok {
+		return slices.Clone(values)
+	}
+	var values []float32
+	for _, h := range p.Data().([]uint16) {
 		exponent, fraction := int(h>>10&0x1F), float64(h&0x3FF)
 		v := math.Ldexp(1024+fraction, exponent-25)
 		if exponent == 0 {
@@ -143,7 +155,7 @@ func halves(raw []byte) []float32 {
 		if h>>15 == 1 {
 			v = -v
 		}
-		values[i] = float32(v)
+		values = append(values, float32(v))
 	}
 	return values
 }

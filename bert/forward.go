@@ -17,7 +17,7 @@ func (p *parameters) forward(ctx context.Context, c Config, ids []int, s *scratc
 	// embeddings: word + position + type 0, normalised
 	for t, id := range ids {
 		row := s.x[t*H : (t+1)*H]
-		copy(row, p.words[id*H:(id+1)*H])
+		p.words.read(row, id*H)
 		simd.Add(row, p.types[:H])
 		simd.Add(row, p.positions[t*H:(t+1)*H])
 	}

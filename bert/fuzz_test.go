@@ -1,6 +1,9 @@
 package bert
 
 import (
+	"bytes"
+	"encoding/json"
+	"maps"
 	"slices"
 	"testing"
 )
@@ -72,5 +75,30 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("ParseVocabulary(%q) gives what newTokenizer refuses: %v", vocabulary, err)
 		}
 		tok.ids("a [MASK] text<s> ☃\u00A8")
+	})
+}
+
+// Tables of numbers are read as the json package reads them.
+func FuzzNumberedPieces(f *testing.F) {
+	for _, table := range []string{
+		"{}", "{ }", `{"a":0}`, " {\n\t\"a\" : 1 ,\r\"##b\":-2}", `{"a":1,"a":2}`, `{"\\":1,"\"":2,":":3,",":4,"}":5,"\u2581":6,"":7,"\ud83d\ude00":8}`,
+		"{\"\xff\": 1}", `{"a":1e2}`, `{"a":9223372036854775808}`, `{"a":{}}`, `{"a":"1"}`, `{"a":true,"b":1}`, `{"a":-0}`,
+	} {
+		f.Add([]byte(table))
+	}
+	f.Fuzz(func(t *testing.T, table []byte) {
+		table = bytes.TrimLeft(table, jsonSpace)
+		if !json.Valid(table) || table[0] != '{' {
+			return
+		}
+		var want map[string]int
+		wantErr := json.Unmarshal(table, &want)
+		got, err := numberedPieces(bytes.TrimSpace(table))
+		if nulls := bytes.Contains(table, []byte("null")); nulls && err != nil {
+			return // is no id here, and 0 there
+		}
+		if (err == nil) != (wantErr == nil) || err == nil && !maps.Equal(got, want) {
+			t.Errorf("numberedPieces(%q) = %v, %v, want %v, %v", table, got, err, want, wantErr)
+		}
 	})
 }

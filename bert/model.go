@@ -19,7 +19,9 @@ type Checkpoint struct {
 	Name       string // as a user knows it, such as TaylorAI/bge-micro-v2
 	Config     Config
 	Vocabulary Vocabulary
-	Params     map[string]*tensor.Dense // float32, named and shaped as Config.Shapes says
+	// Params are named and shaped as Config.Shapes says. Their values are float32,
+	// or IEEE 754 halves as uint16.
+	Params map[string]*tensor.Dense
 }
 
 // Model embeds texts. It is immutable and safe for concurrent use. A long text
@@ -35,9 +37,9 @@ type Model struct {
 }
 
 // New makes a model of a checkpoint that embeds under the given profile. It
-// keeps the checkpoint's embedding tables, norms and biases without copying
-// them, so they must not change any more, and packs all other weights once
-// for the simd kernels in force.
+// keeps the checkpoint's embedding tables, norms and biases, so these must not
+// change any more, and packs all other weights once for the simd kernels in
+// force.
 func New(c Checkpoint, p Profile) (*Model, error) {
 	if err := c.Config.check(); err != nil {
 		return nil, fmt.Errorf("model %q: config: %w", c.Name, err)

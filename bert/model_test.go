@@ -34,6 +34,19 @@ func TestNewRefuses(t *testing.T) {
 			}
 			c.Params[name] = view
 		}, name + ": holds float32, not contiguous"},
+		{"shape of halves", func(c *Checkpoint) {
+			c.Params[name] = tensor.New(tensor.WithShape(96, 48), tensor.WithBacking(make([]uint16, 96*48)))
+		}, name + ": has shape [96 48]: the config wants [48 96]"},
+		{"16 bits that are a number", func(c *Checkpoint) {
+			c.Params[name] = tensor.New(tensor.WithShape(48, 96), tensor.WithBacking(make([]int16, 96*48)))
+		}, name + ": holds int16"},
+		{"transposed view of halves", func(c *Checkpoint) {
+			view := tensor.New(tensor.WithShape(96, 48), tensor.WithBacking(make([]uint16, 96*48)))
+			if err := view.T(); err != nil {
+				t.Fatal(err)
+			}
+			c.Params[name] = view
+		}, name + ": holds uint16, not contiguous"},
 		{"vocabulary of another model", func(c *Checkpoint) { c.Vocabulary.Tokens = make([]string, 1001) }, "knows 1001 word pieces, the embedding table 1000"},
 		{"no vocabulary", func(c *Checkpoint) { c.Vocabulary = Vocabulary{} }, "not in the vocabulary"},
 		{"no way to pieces", func(c *Checkpoint) { c.Vocabulary.WordPiece = nil }, "not, or twice, how a text becomes pieces"},
@@ -69,7 +82,7 @@ func TestUnigramModel(t *testing.T) {
 	if _, err := New(c, Profile{}); err == nil || !strings.Contains(err.Error(), "knows 3002 word pieces, the embedding table 1000") {
 		t.Errorf("with fewer rows than pieces: error %v", err)
 	}
-	words := c.Params[name].Data().([]float32)
+	words := wide(c.Params[name])
 	c.Config.Vocab = 3037
 	c.Params[name] = tensor.New(tensor.WithShape(3037, 48), tensor.WithBacking(slices.Concat(words, words, words, words[:37*48])))
 	e5, _ := ProfileFor("Xenova/multilingual-e5-small/retrieval-v1")

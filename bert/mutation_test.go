@@ -147,7 +147,7 @@ func edit(c *Checkpoint, part string, change func(values []float32, shape []int)
 	for name, p := range c.Params {
 		if strings.Contains(name, part) {
 			found = true
-			values := change(slices.Clone(p.Data().([]float32)), p.Shape())
+			values := change(wide(p), p.Shape())
 			c.Params[name] = tensor.New(tensor.WithShape(p.Shape()...), tensor.WithBacking(values))
 		}
 	}

@@ -58,7 +58,7 @@ func (o oracle) vector(ids []int) []float64 {
 
 func (o oracle) param(name string) []float64 {
 	var out []float64
-	for _, v := range o.params[name].Data().([]float32) {
+	for _, v := range wide(o.params[name]) {
 		out = append(out, float64(v))
 	}
 	return out

@@ -2,20 +2,47 @@ package bert
 
 import (
 	"fmt"
+	"slices"
 
 	"gorgonia.org/tensor"
 
 	"smart-connections-mcp/simd"
 )
 
-// parameters is what the model has learnt. The embedding tables stay where
-// the checkpoint has them; the weights of products are packed for the kernels.
+// parameters is what the model has learnt. The table of words stays as the
+// checkpoint has it; the weights of products are packed for the kernels.
 type parameters struct {
-	words     []float32 // [V×H]
+	words     values    // [V×H]
 	positions []float32 // [P×H]
 	types     []float32 // [Y×H]
 	norm      layerNorm
 	layers    []layer
+}
+
+// values are a parameter's, row by row, as the checkpoint has them: one of the
+// two. Halves are half the memory, and widening them loses nothing.
+type values struct {
+	floats []float32
+	halves []uint16 // IEEE 754
+}
+
+// read sets dst to the values from place at on.
+func (v values) read(dst []float32, at int) {
+	if v.halves != nil {
+		simd.Widen(dst, v.halves[at:at+len(dst)])
+		return
+	}
+	copy(dst, v.floats[at:at+len(dst)])
+}
+
+// wide returns all values as float32.
+func (v values) wide() []float32 {
+	if v.halves == nil {
+		return v.floats
+	}
+	all := make([]float32, len(v.halves))
+	v.read(all, 0)
+	return all
 }
 
 // layer is one encoder layer.
@@ -62,76 +89,103 @@ func (n *layerNorm) apply(x []float32, H int, eps float32) {
 // newParameters checks every parameter against the shape the config gives it
 // and packs the weights for the kernels in force.
 func newParameters(c Config, params map[string]*tensor.Dense) (*parameters, error) {
-	named := make(map[string][]float32)
+	named := make(map[string]values)
 	for name, shape := range c.Shapes() {
-		values, err := valuesOf(params[name], shape)
+		v, err := valuesOf(params[name], shape)
 		if err != nil {
 			return nil, fmt.Errorf("parameter %s: %w", name, err)
 		}
-		named[name] = values
+		named[name] = v
 	}
 	H := c.Hidden
 	p := &parameters{
 		words:     named["embeddings.word_embeddings.weight"],
-		positions: named["embeddings.position_embeddings.weight"],
-		types:     named["embeddings.token_type_embeddings.weight"],
-		norm:      layerNorm{named["embeddings.LayerNorm.weight"], named["embeddings.LayerNorm.bias"]},
+		positions: named["embeddings.position_embeddings.weight"].wide(),
+		types:     named["embeddings.token_type_embeddings.weight"].wide(),
+		norm:      newLayerNorm(named, "embeddings.LayerNorm"),
 		layers:    make([]layer, c.Layers),
 	}
 	for i := range p.layers {
 		l, prefix := &p.layers[i], fmt.Sprintf("encoder.layer.%d.", i)
-		get := func(name string) []float32 { return named[prefix+name] }
-		l.query.pack(get, H, H, "attention.self.query")
-		l.keyValue.pack(get, 2*H, H, "attention.self.key", "attention.self.value")
-		l.attentionOut.pack(get, H, H, "attention.output.dense")
-		l.packFeedForward(c, get)
-		l.attentionNorm = layerNorm{get("attention.output.LayerNorm.weight"), get("attention.output.LayerNorm.bias")}
-		l.outerNorm = layerNorm{get("output.LayerNorm.weight"), get("output.LayerNorm.bias")}
+		l.query = newLinear(named, H, H, prefix+"attention.self.query")
+		l.keyValue = newLinear(named, 2*H, H, prefix+"attention.self.key", prefix+"attention.self.value")
+		l.attentionOut = newLinear(named, H, H, prefix+"attention.output.dense")
+		l.packFeedForward(c, named, prefix)
+		l.attentionNorm = newLayerNorm(named, prefix+"attention.output.LayerNorm")
+		l.outerNorm = newLayerNorm(named, prefix+"output.LayerNorm")
 	}
 	return p, nil
 }
 
-// pack makes l of the weights and biases with these names, side by side.
-func (l *linear) pack(get func(name string) []float32, out, in int, names ...string) {
-	l.weight.Resize(in, out)
-	for i, name := range names {
-		each := out / len(names)
-		l.weight.SetColumns(i*each, get(name+".weight"), each, in)
-		l.bias = append(l.bias, get(name+".bias")...)
+func newLayerNorm(named map[string]values, name string) layerNorm {
+	return layerNorm{named[name+".weight"].wide(), named[name+".bias"].wide()}
+}
+
+// newLinear makes one step of those with these names, their results side by
+// side.
+func newLinear(named map[string]values, out, in int, names ...string) linear {
+	var l linear
+	var weights []values
+	for _, name := range names {
+		weights = append(weights, named[name+".weight"])
+		l.bias = append(l.bias, named[name+".bias"].wide()...)
 	}
-	l.weight.Halve()
+	l.weight = packed(out, in, 0, in, weights...)
+	return l
 }
 
 // packFeedForward cuts the weights of the feed-forward step into parts.
-func (l *layer) packFeedForward(c Config, get func(name string) []float32) {
+func (l *layer) packFeedForward(c Config, named map[string]values, prefix string) {
 	H, I := c.Hidden, c.Intermediate
-	in, bias := get("intermediate.dense.weight"), get("intermediate.dense.bias") // [I×H], [I]
-	out := get("output.dense.weight")                                            // [H×I]
-	l.outerBias = get("output.dense.bias")
+	in, bias := named[prefix+"intermediate.dense.weight"], named[prefix+"intermediate.dense.bias"].wide() // [I×H], [I]
+	out := named[prefix+"output.dense.weight"]                                                            // [H×I]
+	l.outerBias = named[prefix+"output.dense.bias"].wide()
 	for first := 0; first < I; first += part {
 		width := min(part, I-first)
-		inner := linear{bias: bias[first:][:width]}
-		inner.weight.PackTransposed(in[first*H:], width, H, H)
-		inner.weight.Halve()
-		var outer simd.Matrix
-		outer.PackTransposed(out[first:], H, width, I)
-		outer.Halve()
-		l.inner, l.outer = append(l.inner, inner), append(l.outer, outer)
+		l.inner = append(l.inner, linear{packed(width, H, first*H, H, in), bias[first:][:width]})
+		l.outer = append(l.outer, packed(H, width, first, I, out))
 	}
 }
 
-// valuesOf returns the values of a tensor, row by row and without a copy,
-// when it has the shape wanted.
-func valuesOf(t *tensor.Dense, shape []int) ([]float32, error) {
+// packed returns the Matrix [in×out] of weights [out×in] whose rows begin at
+// place at and every stride values from there. Several are put side by side. It
+// keeps halves where the checkpoint has them, or could.
+func packed(out, in, at, stride int, weights ...values) simd.Matrix {
+	var m simd.Matrix
+	each := out / len(weights)
+	if !slices.ContainsFunc(weights, func(v values) bool { return v.halves == nil }) {
+		m.ResizeHalves(in, out)
+		for i, v := range weights {
+			m.SetColumnsHalves(i*each, v.halves[at:], each, stride)
+		}
+		return m
+	}
+	m.Resize(in, out)
+	for i, v := range weights {
+		m.SetColumns(i*each, v.wide()[at:], each, stride)
+	}
+	m.Halve()
+	return m
+}
+
+// valuesOf returns the values of a tensor without a copy, when it has the shape
+// wanted.
+func valuesOf(t *tensor.Dense, shape []int) (values, error) {
 	if t == nil {
-		return nil, fmt.Errorf("missing: want shape %v", shape)
+		return values{}, fmt.Errorf("missing: want shape %v", shape)
 	}
 	if !t.Shape().Eq(tensor.Shape(shape)) {
-		return nil, fmt.Errorf("has shape %v: the config wants %v", []int(t.Shape()), shape)
+		return values{}, fmt.Errorf("has shape %v: the config wants %v", []int(t.Shape()), shape)
 	}
-	values, ok := t.Data().([]float32)
-	if !ok || len(values) != tensor.Shape(shape).TotalSize() || t.RequiresIterator() {
-		return nil, fmt.Errorf("holds %v, not contiguous float32", t.Dtype())
+	var v values
+	switch data := t.Data().(type) {
+	case []float32:
+		v.floats = data
+	case []uint16:
+		v.halves = data
 	}
-	return values, nil
+	if len(v.floats)+len(v.halves) != tensor.Shape(shape).TotalSize() || t.RequiresIterator() {
+		return values{}, fmt.Errorf("holds %v, not contiguous float32 or halves as uint16", t.Dtype())
+	}
+	return v, nil
 }

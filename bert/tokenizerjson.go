@@ -134,11 +134,11 @@ func (f *tokenizerFile) wordPiece(v *Vocabulary) (ids map[string]int, err error)
 			return nil, fmt.Errorf("%s is %q: only %s is computed here before a WordPiece model; %s", part.name, part.got, part.want, otherwise)
 		}
 	}
-	if err := json.Unmarshal(f.Model.Vocab, &ids); err != nil {
-		return nil, fmt.Errorf("model.vocab: %w", err)
+	if !bytes.HasPrefix(f.Model.Vocab, []byte("{")) {
+		return nil, errors.New("model.vocab is no table: the file is damaged, fetch the model again")
 	}
-	if ids == nil {
-		return nil, errors.New("model.vocab is null: the file is damaged, fetch the model again")
+	if ids, err = numberedPieces(f.Model.Vocab); err != nil {
+		return nil, fmt.Errorf("model.vocab: %w", err)
 	}
 	v.UnkToken = f.Model.UnkToken
 	v.WordPiece = &WordPiece{

@@ -23,7 +23,7 @@ type wordPiece struct {
 }
 
 func newWordPiece(v Vocabulary, ids map[string]int) *wordPiece {
-	first, further := newPieces(len(ids)), newPieces(0)
+	first, further := newPieces(len(ids)), newPieces(len(ids)/4)
 	for id, token := range v.Tokens {
 		if token == "" {
 			continue

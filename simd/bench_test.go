@@ -67,6 +67,28 @@ func readAll(x []float32) {
 	sink = s0 + s1 + s2 + s3
 }
 
+// BenchmarkPack is what a weight costs once, at load: from halves, from their values, and from values that are none.
+func BenchmarkPack(b *testing.B) {
+	const n, k = 1536, 384
+	h, w := finiteHalves(n*k), make([]float32, n*k)
+	Widen(w, h)
+	for _, c := range []struct {
+		name string
+		run  func(m *Matrix)
+	}{
+		{"halves", func(m *Matrix) { m.ResizeHalves(k, n); m.SetColumnsHalves(0, h, n, k) }},
+		{"halved", func(m *Matrix) { m.PackTransposed(w, n, k, k); m.Halve() }},
+		{"float32", func(m *Matrix) { m.PackTransposed(w, n, k, k) }},
+	} {
+		b.Run("from="+c.name, func(b *testing.B) {
+			for b.Loop() {
+				c.run(new(Matrix))
+			}
+			b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/(n*k), "ns/value")
+		})
+	}
+}
+
 func BenchmarkMul(b *testing.B) {
 	for _, shape := range []struct{ n, k int }{{384, 384}, {1536, 384}, {384, 1536}} {
 		var m Matrix

@@ -10,7 +10,8 @@
 //	weight.PackTransposed(w, out, in, in)            // w is [out×in], as checkpoints store it
 //	weight.Mul(y, out, x, in, rows, bias)            // y[rows×out] = x[rows×in]·wᵀ + bias
 //
-// Halve keeps a packed weight in half the memory where that changes none of its values.
+// Halve keeps a packed weight in half the memory where that changes none of its values. Weights that come as IEEE 754
+// halves are packed as they are, by ResizeHalves and SetColumnsHalves, and Widen gives their values.
 //
 // Strides count values, so that one head of attention is a Matrix over every H-th stretch of a larger array. Nothing
 // here allocates, except a Matrix that is packed with more values than it ever held, and one of halves, whose products

@@ -146,6 +146,9 @@ func TestGuardedWiden(t *testing.T) {
 				dst, memory := guarded(t, 16*sixteens, atEnd), guarded(t, 8*sixteens, atEnd)
 				src := unsafe.Slice((*uint16)(unsafe.Pointer(&memory[0])), 16*sixteens)
 				faultless(t, fmt.Sprintf("widen of %d halves, guard at end: %v", 16*sixteens, atEnd), func() { widen(Active(), dst, src) })
+				var m Matrix
+				m.ResizeHalves(sixteens, 16)
+				faultless(t, "SetColumnsHalves", func() { m.SetColumnsHalves(0, src, 16, sixteens) })
 			}
 		}
 	})

@@ -1,6 +1,7 @@
 package simd
 
 import (
+	"fmt"
 	"math"
 	"unsafe"
 )
@@ -33,8 +34,67 @@ func (m *Matrix) Halve() {
 		}
 		data[i] = h
 	}
+	m.keep(data)
+}
+
+// keep makes halves the values of m.
+func (m *Matrix) keep(data []uint16) {
 	m.half = &halves{data: data, spares: make(chan []float32, maxSpares)}
 	m.buf, m.data = nil, nil
+}
+
+// ResizeHalves is Resize for values that will all come from SetColumnsHalves: where the level has an instruction to
+// widen halves, the Matrix keeps them as such from the beginning. The memory is new.
+func (m *Matrix) ResizeHalves(k, n int) {
+	if !active.widens() || k <= 0 || n <= 0 {
+		m.Resize(k, n)
+		return
+	}
+	m.k, m.n, m.level = k, n, active
+	m.keep(make([]uint16, m.size()))
+}
+
+// SetColumnsHalves is SetColumns for IEEE 754 halves. It sets columns of a halved Matrix too.
+func (m *Matrix) SetColumnsHalves(first int, w []uint16, count, stride int) {
+	checkRows("SetColumnsHalves", "w", len(w), count, m.k, stride)
+	checkPart("SetColumnsHalves", first, count, m.n)
+	if m.half == nil {
+		column := make([]float32, m.k)
+		for i := range count {
+			Widen(column, w[i*stride:][:m.k])
+			m.SetColumns(first+i, column, 1, m.k)
+		}
+		return
+	}
+	_, cols := m.level.tile()
+	for i := 0; i < count; {
+		at := (first + i) % cols
+		width := min(cols-at, count-i)
+		panel := m.half.data[(first+i-at)*m.k:][:cols*m.k]
+		transposeHalves(panel[at:], cols, w[i*stride:], stride, width, m.k)
+		i += width
+	}
+}
+
+// transposeHalves is transposeGeneric for halves, four rows at a time: a store takes as long for one value as for four.
+// The machines whose levels keep halves are all little-endian.
+func transposeHalves(dst []uint16, dstride int, src []uint16, sstride, rows, width int) {
+	r := 0
+	for ; r+4 <= rows; r += 4 {
+		a := src[r*sstride:][:width]
+		b, c, d := src[(r+1)*sstride:][:len(a)], src[(r+2)*sstride:][:len(a)], src[(r+3)*sstride:][:len(a)]
+		at := r
+		for i := range a {
+			four := uint64(a[i]) | uint64(b[i])<<16 | uint64(c[i])<<32 | uint64(d[i])<<48
+			*(*uint64)(unsafe.Pointer(&dst[at : at+4][0])) = four
+			at += dstride
+		}
+	}
+	for ; r < rows; r++ {
+		for i, h := range src[r*sstride:][:width] {
+			dst[i*dstride+r] = h
+		}
+	}
 }
 
 // spare returns memory for a widened piece of size values.
@@ -92,6 +152,18 @@ func fromHalf(h uint16) float32 {
 		magnitude = math.Float32bits(math.Float32frombits(magnitude) * 0x1p112)
 	}
 	return math.Float32frombits(uint32(h&0x8000)<<16 | magnitude)
+}
+
+// Widen sets dst[i] to the value of the IEEE 754 half src[i]. It panics when the lengths differ.
+func Widen(dst []float32, src []uint16) {
+	if len(dst) != len(src) {
+		panic(fmt.Sprintf("simd: Widen of %d halves to %d values", len(src), len(dst)))
+	}
+	whole := len(dst) &^ 15 // what kernels take
+	if whole > 0 {
+		widen(active, dst[:whole], src[:whole])
+	}
+	widenGeneric(dst[whole:], src[whole:])
 }
 
 // widenGeneric sets dst[i] to the value of the half src[i].

@@ -139,3 +139,111 @@ func TestHalvedMulAllocates(t *testing.T) {
 		t.Errorf("Mul allocates %v times, want 0", n)
 	}
 }
+
+// finiteHalves is n halves of all sizes, subnormal ones and both zeros among them.
+func finiteHalves(n int) []uint16 {
+	h := make([]uint16, n)
+	for i := range h {
+		h[i] = uint16(i * 40503) // odd: all 65536 in turn
+		switch {
+		case i%5 == 0:
+			h[i] &= 0x83ff
+		case h[i]&0x7c00 == 0x7c00:
+			h[i] &^= 0x4000
+		}
+	}
+	return h
+}
+
+// A Matrix that is set from halves, at once or in parts, gives the bits of the one packed from their values, and so does
+// one that is set so after Resize or Halve.
+func TestSetColumnsHalves(t *testing.T) {
+	eachImpl(t, func(t *testing.T) {
+		for _, n := range []int{1, 4, 15, 16, 17, 33, 43, 96} {
+			for _, k := range []int{1, 3, 16, 67} {
+				stride := k + n%3
+				h, w := finiteHalves(n*stride), make([]float32, n*stride)
+				Widen(w, h)
+				var plain Matrix
+				plain.PackTransposed(w, n, k, stride)
+				const rows = 5
+				x, want := random(2, rows*k), make([]float32, rows*n)
+				plain.Mul(want, n, x, k, rows, nil)
+				for name, resize := range map[string]func(m *Matrix){
+					"ResizeHalves":        func(m *Matrix) { m.ResizeHalves(k, n) },
+					"ResizeHalves, again": func(m *Matrix) { m.PackTransposed(random(4, 99), 9, 11, 11); m.ResizeHalves(k, n) },
+					"Resize":              func(m *Matrix) { m.Resize(k, n) },
+					"Halve":               func(m *Matrix) { m.Resize(k, n); m.Halve() },
+				} {
+					for _, part := range []int{1, 5, 16, n} {
+						var m Matrix
+						resize(&m)
+						if halved := m.half != nil; halved != (name != "Resize" && Active().widens()) || halved && m.data != nil {
+							t.Fatalf("%s: halved %v on a level that widens: %v", name, halved, Active().widens())
+						}
+						for first := 0; first < n; first += part {
+							m.SetColumnsHalves(first, h[first*stride:], min(part, n-first), stride)
+						}
+						got := make([]float32, rows*n)
+						m.Mul(got, n, x, k, rows, nil)
+						if !slices.Equal(got, want) {
+							t.Fatalf("%s n=%d k=%d, %d at a time: %v, want %v", name, n, k, part, got, want)
+						}
+					}
+				}
+			}
+		}
+		for _, size := range [][2]int{{0, 3}, {3, 0}, {0, 0}} {
+			var m Matrix
+			m.ResizeHalves(size[0], size[1])
+			m.SetColumnsHalves(0, nil, size[1], 0)
+			x, y := make([]float32, 3), []float32{1, 1, 1}
+			m.Mul(y, size[1], x, size[0], 1, nil)
+			if want := make([]float32, size[1]); !slices.Equal(y[:size[1]], want) {
+				t.Errorf("ResizeHalves(%v): a row of products is %v, want %v", size, y, want)
+			}
+		}
+	})
+}
+
+func TestHalvesPanics(t *testing.T) {
+	h, f := make([]uint16, 100), make([]float32, 100)
+	eachImpl(t, func(t *testing.T) {
+		var m Matrix
+		m.ResizeHalves(4, 5)
+		for name, call := range map[string]func(){
+			"too short":     func() { m.SetColumnsHalves(0, h[:19], 5, 4) },
+			"stride":        func() { m.SetColumnsHalves(0, h, 5, -4) },
+			"too many":      func() { m.SetColumnsHalves(1, h, 5, 4) },
+			"before":        func() { m.SetColumnsHalves(-1, h, 2, 4) },
+			"negative size": func() { m.ResizeHalves(4, -7) },
+			"Widen lengths": func() { Widen(f[:16], h[:32]) },
+			"Widen short":   func() { Widen(f[:32], h[:16]) },
+		} {
+			mustPanic(t, name, call)
+		}
+		if m.ResizeHalves(4, 5); m.half != nil {
+			mustPanic(t, "floats into halves", func() { m.SetColumns(0, f, 5, 4) })
+			mustPanic(t, "rows into halves", func() { m.SetRows(0, f, 4, 5) })
+		}
+	})
+}
+
+// Widen takes any length, and writes nothing beside it.
+func TestWiden(t *testing.T) {
+	eachImpl(t, func(t *testing.T) {
+		for n := range 70 {
+			src, dst := finiteHalves(n), make([]float32, n+1)
+			dst[n] = canary
+			Widen(dst[:n], src)
+			for i, h := range src {
+				if float64(dst[i]) != halfValue(int(h)) {
+					t.Fatalf("Widen of %d: value %d is %v, want %v", n, i, dst[i], halfValue(int(h)))
+				}
+			}
+			if dst[n] != canary {
+				t.Fatalf("Widen of %d wrote the value behind", n)
+			}
+		}
+	})
+}

@@ -52,9 +52,7 @@ func (m *Matrix) Resize(k, n int) {
 		panic(fmt.Sprintf("simd: Resize to negative size %d×%d", k, n))
 	}
 	m.k, m.n, m.level = k, n, active
-	_, cols := m.level.tile()
-	panels := (n + cols - 1) / cols
-	size := panels * cols * k
+	size := m.size()
 	if cap(m.buf) < size+cacheLine-1 {
 		m.buf = make([]float32, size+cacheLine-1)
 	}
@@ -62,11 +60,18 @@ func (m *Matrix) Resize(k, n int) {
 	m.data = align(m.buf)[:size]
 }
 
+// size is how many values the panels hold.
+func (m *Matrix) size() int {
+	_, cols := m.level.tile()
+	return (m.n + cols - 1) / cols * cols * m.k
+}
+
 // SetColumns sets count columns of B, from column first on, to rows of w: column first+i [K] is what begins at
 // w[i*stride]. The keys of an attention head are columns. Different columns may be set at the same time.
 func (m *Matrix) SetColumns(first int, w []float32, count, stride int) {
 	checkRows("SetColumns", "w", len(w), count, m.k, stride)
-	m.checkPart("SetColumns", first, count, m.n)
+	checkPart("SetColumns", first, count, m.n)
+	m.checkWide("SetColumns")
 	_, cols := m.level.tile()
 	for i := 0; i < count && m.k > 0; {
 		at := (first + i) % cols
@@ -81,7 +86,8 @@ func (m *Matrix) SetColumns(first int, w []float32, count, stride int) {
 // values of an attention head are rows. Different rows may be set at the same time.
 func (m *Matrix) SetRows(first int, w []float32, count, stride int) {
 	checkRows("SetRows", "w", len(w), count, m.n, stride)
-	m.checkPart("SetRows", first, count, m.k)
+	checkPart("SetRows", first, count, m.k)
+	m.checkWide("SetRows")
 	_, cols := m.level.tile()
 	for j := 0; j < m.n && count > 0; j += cols {
 		panel := m.data[j*m.k+first*cols:][:count*cols]
@@ -102,10 +108,17 @@ func transposeGeneric(dst []float32, dstride int, src []float32, sstride, rows, 
 	}
 }
 
-// checkPart panics unless there are all of the rows or columns to be set, and m is not halved.
-func (m *Matrix) checkPart(function string, first, count, of int) {
-	if first < 0 || first+count > of || m.half != nil {
-		panic(fmt.Sprintf("simd: %s from %d to %d of %d, or after Halve", function, first, first+count, of))
+// checkPart panics unless there are all of the rows or columns to be set.
+func checkPart(function string, first, count, of int) {
+	if first < 0 || first+count > of {
+		panic(fmt.Sprintf("simd: %s from %d to %d of %d", function, first, first+count, of))
+	}
+}
+
+// checkWide panics when m keeps halves.
+func (m *Matrix) checkWide(function string) {
+	if m.half != nil {
+		panic(fmt.Sprintf("simd: %s after Halve or ResizeHalves", function))
 	}
 }
 

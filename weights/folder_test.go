@@ -12,7 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"gorgonia.org/tensor"
+
 	"smart-connections-mcp/bert"
+	"smart-connections-mcp/simd"
 	"smart-connections-mcp/weights/builtin"
 	"smart-connections-mcp/weights/values"
 )
@@ -47,10 +50,26 @@ func checkShapes(t *testing.T, c bert.Checkpoint) {
 			t.Errorf("%s is %v, want shape %v", name, p, shape)
 			continue
 		}
-		if values, ok := p.Data().([]float32); !ok || len(values) != p.Shape().TotalSize() {
-			t.Errorf("%s has %d values of %v", name, len(values), p.Dtype())
+		if n := valuesOf(p).Len(); n != p.Shape().TotalSize() {
+			t.Errorf("%s has %d values of %v", name, n, p.Dtype())
 		}
 	}
+}
+
+// valuesOf is a parameter's values; none when they are of no type that may be.
+func valuesOf(p *tensor.Dense) values.Slice {
+	floats, _ := p.Data().([]float32)
+	halves, _ := p.Data().([]uint16)
+	return values.Slice{Floats: floats, Halves: halves}
+}
+
+// wide is a parameter's values as float32.
+func wide(p *tensor.Dense) []float32 {
+	v := valuesOf(p)
+	floats := make([]float32, v.Len())
+	copy(floats, v.Floats)
+	simd.Widen(floats[len(v.Floats):], v.Halves)
+	return floats
 }
 
 func TestModels(t *testing.T) {
@@ -90,11 +109,7 @@ func TestBuiltin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, p := range m.Params {
-		if !slices.Equal(p.Data().([]float32), f.Params[name].Data().([]float32)) {
-			t.Errorf("%s differs between Builtin and Folder", name)
-		}
-	}
+	sameParams(t, "Builtin", m, f)
 }
 
 // The embedded bytes are decoded from where they lie.
@@ -111,12 +126,12 @@ func TestBuiltinIsNotCopied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	into := make([]float32, 12000*128)
+	into := values.F16.Make(12000 * 128)
 	if err := values.F16.Read(f, into, make([]byte, values.Chunk)); err != nil {
 		t.Fatal(err)
 	}
 	runtime.ReadMemStats(&after)
-	got, needed := int(after.TotalAlloc-before.TotalAlloc), 4*len(into)
+	got, needed := int(after.TotalAlloc-before.TotalAlloc), 2*into.Len()
 	if got > needed+1<<20 {
 		t.Errorf("decoding %v of %d entries allocated %d bytes, want about %d", want, len(entries), got, needed)
 	}

@@ -63,7 +63,7 @@ func readWeights(name string, r io.Reader, size int64, shapes map[string][]int) 
 	}
 	params := make(map[string]*tensor.Dense, len(found))
 	for name, v := range found {
-		params[name] = tensor.New(tensor.WithShape(shapes[name]...), tensor.WithBacking(v))
+		params[name] = tensor.New(tensor.WithShape(shapes[name]...), tensor.WithBacking(v.Backing()))
 	}
 	return params, nil
 }

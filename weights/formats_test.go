@@ -27,14 +27,14 @@ func onnxModel(t *testing.T, change map[string]string) map[string]string {
 	return model(t, all)
 }
 
-// sameParams compares two checkpoints' parameters to the bit. A square matrix
+// sameParams compares the values of two checkpoints' parameters. A square matrix
 // that is another or lies transposed shows nowhere else.
 func sameParams(t *testing.T, what string, got, want bert.Checkpoint) {
 	t.Helper()
 	checkShapes(t, got)
 	for name, p := range want.Params {
 		g := got.Params[name]
-		if g == nil || !slices.Equal(g.Data().([]float32), p.Data().([]float32)) {
+		if g == nil || !slices.Equal(wide(g), wide(p)) {
 			t.Errorf("%s: %s differs", what, name)
 		}
 	}

@@ -17,7 +17,8 @@ import (
 // readParams reads the parameters that want names, with their shapes, from a
 // safetensors file of size bytes. It goes over r once, from first byte to last,
 // and nothing is allocated for values before header and shapes are right.
-// Values of a tensor are its backing slice: no copy is made.
+// Values of a tensor are its backing slice, of uint16 for F16 and else of
+// float32: no copy is made.
 func readParams(r io.Reader, size int64, want map[string][]int) (map[string]*tensor.Dense, error) {
 	entries, err := readHeader(r, size)
 	if err != nil {
@@ -37,15 +38,16 @@ func readParams(r io.Reader, size int64, want map[string][]int) (map[string]*ten
 			continue
 		}
 		shape := want[names[i]]
-		v := make([]float32, tensor.Shape(shape).TotalSize())
-		err := values.Type(e.dtype).Read(r, v, buf)
+		dtype := values.Type(e.dtype)
+		v := dtype.Make(tensor.Shape(shape).TotalSize())
+		err := dtype.Read(r, v, buf)
 		if err == nil {
-			err = values.Finite(v)
+			err = v.Finite()
 		}
 		if err != nil {
 			return nil, fmt.Errorf("tensor %q: %w", e.name, err)
 		}
-		params[names[i]] = tensor.New(tensor.WithShape(shape...), tensor.WithBacking(v))
+		params[names[i]] = tensor.New(tensor.WithShape(shape...), tensor.WithBacking(v.Backing()))
 	}
 	return params, nil
 }

@@ -87,6 +87,25 @@ func TestReadParams(t *testing.T) {
 	}
 }
 
+// A parameter with a value that is none is refused by name, wherever it lies.
+func TestReadParamsFinite(t *testing.T) {
+	for dtype, infinity := range map[string]string{"F32": "\x00\x00\x80\x7f", "F16": "\x00\xfc", "BF16": "\xc0\x7f"} {
+		const n = 50
+		width := len(infinity)
+		header := fmt.Sprintf(`{"w":{"dtype":%q,"shape":[%d],"data_offsets":[0,%d]}}`, dtype, n, n*width)
+		for _, at := range []int{-1, 0, 17, n - 1} {
+			data := file(header, n*width)
+			if at >= 0 {
+				copy(data[len(data)-(n-at)*width:], infinity)
+			}
+			_, err := readParams(bytes.NewReader(data), int64(len(data)), map[string][]int{"w": {n}})
+			if (err == nil) != (at < 0) || err != nil && !strings.Contains(err.Error(), fmt.Sprintf(`tensor "w": value %d is`, at)) {
+				t.Errorf("%s with a value at %d that is none: readParams = %v", dtype, at, err)
+			}
+		}
+	}
+}
+
 // Values land in the tensor of their own name, though other tensors lie between.
 func TestValuesOfEachTensor(t *testing.T) {
 	all := map[string][]int{"a": {2}, "b": {3}, "c": {2, 2}, "d": {1}, "e": {2}}

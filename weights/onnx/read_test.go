@@ -15,8 +15,17 @@ import (
 
 func same(name string) string { return name }
 
-func read(data []byte, want map[string][]int) (map[string][]float32, error) {
+func read(data []byte, want map[string][]int) (map[string]values.Slice, error) {
 	return Read(stdbytes.NewReader(data), int64(len(data)), want, same)
+}
+
+// widened is the values of s.
+func widened(s values.Slice) []float32 {
+	wide := slices.Clone(s.Floats)
+	for _, h := range s.Halves {
+		wide = append(wide, unhalf(h))
+	}
+	return wide
 }
 
 func readTensor(m message) (*tensor, error) {
@@ -57,8 +66,11 @@ func TestEveryExporter(t *testing.T) {
 		}
 		count++
 		for name := range want {
-			if !slices.Equal(got[name], right[name]) {
-				t.Errorf("%+v: %s = %v, want %v", e, name, got[name], right[name])
+			if x := widened(got[name]); !slices.Equal(x, right[name]) {
+				t.Errorf("%+v: %s = %v, want %v", e, name, x, right[name])
+			}
+			if halves := e.storage == rawF16 || e.storage == halvesF16; halves != (got[name].Halves != nil) {
+				t.Errorf("%+v: %s is kept as halves: %v, want %v", e, name, !halves, halves)
 			}
 		}
 	}
@@ -93,8 +105,8 @@ func TestSharedTensors(t *testing.T) {
 			right := content(want)
 			right[second+biasEnd] = right[first+biasEnd]
 			for name := range want {
-				if !slices.Equal(got[name], right[name]) {
-					t.Errorf("identity %v, paths %v: %s = %v, want %v", identity, paths, name, got[name], right[name])
+				if x := widened(got[name]); !slices.Equal(x, right[name]) {
+					t.Errorf("identity %v, paths %v: %s = %v, want %v", identity, paths, name, x, right[name])
 				}
 			}
 		}
@@ -187,7 +199,7 @@ func FuzzRead(f *testing.F) {
 			for _, d := range shape {
 				n *= d
 			}
-			if got := params[name]; len(got) != n || slices.ContainsFunc(got, func(x float32) bool { return math.IsNaN(float64(x - x)) }) {
+			if got := widened(params[name]); len(got) != n || slices.ContainsFunc(got, func(x float32) bool { return math.IsNaN(float64(x - x)) }) {
 				t.Errorf("Read: %s is %v, want %d finite values", name, got, n)
 			}
 		}
@@ -198,16 +210,18 @@ func FuzzRead(f *testing.F) {
 func TestValuesAreNotCopied(t *testing.T) {
 	const name = "embeddings.word_embeddings.weight"
 	want := map[string][]int{name: {1024, 1024}}
-	f := &file{}
-	f.tensor(writeTensor(name, want[name], make([]float32, 1<<20), rawF32))
-	data := f.encode()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	if _, err := read(data, want); err != nil {
-		t.Fatal(err)
-	}
-	runtime.ReadMemStats(&after)
-	if got := int(after.TotalAlloc - before.TotalAlloc); got > len(data)+len(data)/10 {
-		t.Errorf("reading %d bytes of F32 allocated %d", len(data), got)
+	for _, how := range []storage{rawF32, rawF16} {
+		f := &file{}
+		f.tensor(writeTensor(name, want[name], make([]float32, 1<<20), how))
+		data := f.encode()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := read(data, want); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		if got := int(after.TotalAlloc - before.TotalAlloc); got > len(data)+len(data)/10 {
+			t.Errorf("reading %d bytes allocated %d", len(data), got)
+		}
 	}
 }

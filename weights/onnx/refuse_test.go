@@ -85,6 +85,11 @@ func TestRefused(t *testing.T) {
 			f.tensor(writeTensor("embeddings.LayerNorm.bias", []int{3}, []float32{1, float32(math.Inf(1)), 2}, rawF32))
 			return f.encode()
 		}, []string{"embeddings.LayerNorm.bias", "value 1 is +Inf"}},
+		{"a half that is not finite", plain, func(f *file) []byte {
+			drop(f, "embeddings.LayerNorm.bias")
+			f.tensor(message{}.varint(1, 3).varint(2, 10).text(8, "embeddings.LayerNorm.bias").bytes(9, []byte("\x00\x3c\x00\x3c\x01\x7c")))
+			return f.encode()
+		}, []string{"embeddings.LayerNorm.bias", "value 2 is NaN or infinite"}},
 		{"another shape", plain, func(f *file) []byte {
 			drop(f, "embeddings.LayerNorm.bias")
 			f.tensor(writeTensor("embeddings.LayerNorm.bias", []int{4}, square[:4], rawF32))

@@ -15,7 +15,7 @@ import (
 // where a common prefix alone does not. A matrix whose name ends in .weight and
 // that has a .bias beside it is a linear weight and comes as [out×in]. Values
 // of two parameters may share memory.
-func Read(r io.Reader, size int64, want map[string][]int, canonical func(string) string) (map[string][]float32, error) {
+func Read(r io.Reader, size int64, want map[string][]int, canonical func(string) string) (map[string]values.Slice, error) {
 	g, err := readGraph(r, size)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func Read(r io.Reader, size int64, want map[string][]int, canonical func(string)
 	if err := s.links(); err != nil {
 		return nil, err
 	}
-	params := make(map[string][]float32, len(want))
+	params := make(map[string]values.Slice, len(want))
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if params[name], err = s.parameter(name); err != nil {
 			return nil, fmt.Errorf("parameter %s %v: %w", name, want[name], err)
@@ -136,18 +136,18 @@ func (s *search) strangers() error {
 }
 
 // parameter returns the values of a wanted parameter.
-func (s *search) parameter(name string) ([]float32, error) {
+func (s *search) parameter(name string) (values.Slice, error) {
 	candidates := slices.Clone(s.named[name])
 	flip := false
 	if base, end, ok := s.linearName(name); ok {
 		p := s.linear[base]
 		if p == nil {
-			return nil, fmt.Errorf("no product in the graph is known as its by name or bias%s", s.lacks())
+			return values.Slice{}, fmt.Errorf("no product in the graph is known as its by name or bias%s", s.lacks())
 		}
 		t := p.weight
 		if end == biasEnd {
 			if len(p.biases) != 1 {
-				return nil, fmt.Errorf("the product %q adds %d biases, want 1", p.node.name, len(p.biases))
+				return values.Slice{}, fmt.Errorf("the product %q adds %d biases, want 1", p.node.name, len(p.biases))
 			}
 			t = p.biases[0]
 		} else {
@@ -159,10 +159,10 @@ func (s *search) parameter(name string) ([]float32, error) {
 	}
 	switch len(candidates) {
 	case 0:
-		return nil, fmt.Errorf("missing%s", s.lacks())
+		return values.Slice{}, fmt.Errorf("missing%s", s.lacks())
 	case 1:
 	default:
-		return nil, fmt.Errorf("tensors %q and %q could both be it", candidates[0].name, candidates[1].name)
+		return values.Slice{}, fmt.Errorf("tensors %q and %q could both be it", candidates[0].name, candidates[1].name)
 	}
 	return take(candidates[0], s.want[name], flip)
 }
@@ -181,31 +181,37 @@ func (s *search) lacks() string {
 
 // take is a tensor's values in the wanted shape, turned from [in×out] to
 // [out×in] with flip.
-func take(t *tensor, shape []int, flip bool) ([]float32, error) {
+func take(t *tensor, shape []int, flip bool) (values.Slice, error) {
 	dims := slices.Clone(t.dims)
 	if flip {
 		slices.Reverse(dims)
 	}
 	if !slices.EqualFunc(dims, shape, func(a int64, b int) bool { return a == int64(b) }) {
-		return nil, fmt.Errorf("tensor %q: want shape %v (config.json), found %v", t.name, shape, dims)
+		return values.Slice{}, fmt.Errorf("tensor %q: want shape %v (config.json), found %v", t.name, shape, dims)
 	}
 	if _, keep := types[t.kind]; !keep {
-		return nil, fmt.Errorf("tensor %q: values are of type %d, want F32, F16 or BF16", t.name, t.kind)
+		return values.Slice{}, fmt.Errorf("tensor %q: values are of type %d, want F32, F16 or BF16", t.name, t.kind)
 	}
-	if err := values.Finite(t.values); err != nil {
-		return nil, fmt.Errorf("tensor %q: %w", t.name, err)
+	if err := t.values.Finite(); err != nil {
+		return values.Slice{}, fmt.Errorf("tensor %q: %w", t.name, err)
 	}
 	if !flip {
 		return t.values, nil
 	}
-	return transposed(t.values, shape[0], shape[1]), nil
+	return values.Slice{
+		Floats: transposed(t.values.Floats, shape[0], shape[1]),
+		Halves: transposed(t.values.Halves, shape[0], shape[1]),
+	}, nil
 }
 
 // transposed turns x [in×out] to [out×in], tile by tile: both sides then stay
-// in the cache.
-func transposed(x []float32, out, in int) []float32 {
+// in the cache. No values stay none.
+func transposed[T float32 | uint16](x []T, out, in int) []T {
+	if x == nil {
+		return nil
+	}
 	const tile = 32
-	y := make([]float32, len(x))
+	y := make([]T, len(x))
 	for top := 0; top < in; top += tile {
 		for left := 0; left < out; left += tile {
 			for i := top; i < min(top+tile, in); i++ {

@@ -36,8 +36,8 @@ const (
 type tensor struct {
 	name   string
 	dims   []int64
-	kind   uint64    // a TensorProto.DataType
-	values []float32 // of kinds that values can read; row by row
+	kind   uint64       // a TensorProto.DataType
+	values values.Slice // of kinds that values can read; row by row
 }
 
 // types are the kinds whose values are kept.
@@ -139,7 +139,7 @@ func (r *tensorReader) readRaw(f field) error {
 	case n%int64(kind.Width()) != 0:
 		return fmt.Errorf("%d bytes are no whole number of %s values", n, kind)
 	}
-	r.t.values = make([]float32, n/int64(kind.Width()))
+	r.t.values = kind.Make(int(n) / kind.Width())
 	return kind.Read(r, r.t.values, r.buf)
 }
 
@@ -149,7 +149,7 @@ func (r *tensorReader) readFloats(f field) error {
 		return fmt.Errorf("%d bytes are no whole number of F32 values", n)
 	}
 	v := make([]float32, n/4)
-	if err := values.F32.Read(r, v, r.buf); err != nil {
+	if err := values.F32.Read(r, values.Slice{Floats: v}, r.buf); err != nil {
 		return err
 	}
 	if r.floats == nil { // all in one, as writers do it
@@ -171,27 +171,27 @@ func (r *tensorReader) finish() error {
 	}
 	kind, keep := types[r.t.kind]
 	if !keep {
-		r.t.values = nil
+		r.t.values = values.Slice{}
 		return nil
 	}
 	if r.loose != nil {
 		if len(r.loose)%kind.Width() != 0 {
 			return fmt.Errorf("%d bytes are no whole number of %s values", len(r.loose), kind)
 		}
-		r.t.values = make([]float32, len(r.loose)/kind.Width())
+		r.t.values = kind.Make(len(r.loose) / kind.Width())
 		kind.Decode(r.t.values, r.loose)
 	}
 	switch {
 	case len(r.floats) > 0 && (r.raw || kind != values.F32), len(r.halves) > 0 && (r.raw || kind == values.F32):
 		return fmt.Errorf("its values come in two ways, or not as %s", kind)
 	case len(r.floats) > 0:
-		r.t.values = r.floats
+		r.t.values.Floats = r.floats
 	case len(r.halves) > 0:
-		r.t.values = make([]float32, len(r.halves)/2)
+		r.t.values = kind.Make(len(r.halves) / 2)
 		kind.Decode(r.t.values, r.halves)
 	}
-	if !holds(r.t.dims, len(r.t.values)) {
-		return fmt.Errorf("%d values for the shape %v", len(r.t.values), r.t.dims)
+	if !holds(r.t.dims, r.t.values.Len()) {
+		return fmt.Errorf("%d values for the shape %v", r.t.values.Len(), r.t.dims)
 	}
 	return nil
 }

@@ -94,6 +94,21 @@ func half(v float32) uint16 {
 	return uint16(bits>>16&0x8000 | (bits>>23&0xff-112)<<10 | bits>>13&0x3ff)
 }
 
+// unhalf is the value of an F16; NaN for those that are not finite.
+func unhalf(h uint16) float32 {
+	sign, exponent, fraction := 1.0, int(h>>10&0x1f), float64(h&0x3ff)
+	if h>>15 == 1 {
+		sign = -1
+	}
+	switch exponent {
+	case 31:
+		return float32(math.NaN()) // or an infinity
+	case 0:
+		return float32(sign * math.Ldexp(fraction, -24))
+	}
+	return float32(sign * math.Ldexp(1024+fraction, exponent-25))
+}
+
 // writeNode is a NodeProto.
 func writeNode(op, name string, in []string, out string, attributes ...message) message {
 	var m message

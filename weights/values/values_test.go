@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -53,10 +55,15 @@ func TestEverySixteenBitValue(t *testing.T) {
 		dtype Type
 		value func(int) float64
 	}{{F16, half}, {BF16, bfloat}} {
-		got := make([]float32, 1<<16)
+		got := c.dtype.Make(1 << 16)
 		c.dtype.Decode(got, all)
-		for i, x := range got {
-			want := c.value(i)
+		for i := range got.Len() {
+			x, want := float32(0), c.value(i)
+			if c.dtype == F16 {
+				x = float32(half(int(got.Halves[i])))
+			} else {
+				x = got.Floats[i]
+			}
 			same := float64(x) == want && math.Signbit(float64(x)) == math.Signbit(want)
 			if !same && !(math.IsNaN(want) && x != x) {
 				t.Fatalf("%s %#04x = %v, want %v", c.dtype, i, x, want)
@@ -66,38 +73,61 @@ func TestEverySixteenBitValue(t *testing.T) {
 }
 
 func TestRead(t *testing.T) {
-	// More than two chunks, and not a whole number of them.
-	want := make([]float32, 2*Chunk/4+3)
-	for i := range want {
-		want[i] = float32(i) - 0.5
+	for _, dtype := range []Type{F32, F16, BF16} {
+		// More than two chunks, and not a whole number of them.
+		n := 2*Chunk/dtype.Width() + 3
+		data := make([]byte, n*dtype.Width())
+		for i := range data {
+			data[i] = byte(i * 37 & 0x3f)
+		}
+		want := dtype.Make(n)
+		dtype.Decode(want, data)
+		got, buf := dtype.Make(n), make([]byte, Chunk)
+		if err := dtype.Read(bytes.NewReader(data), got, buf); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got.Floats, want.Floats) || !slices.Equal(got.Halves, want.Halves) {
+			t.Errorf("%s: Read gives other values than Decode", dtype)
+		}
+		if err := got.Finite(); err != nil || got.Len() != n {
+			t.Errorf("%s: Read gives %d values and Finite = %v, want %d finite ones", dtype, got.Len(), err, n)
+		}
+		if err := dtype.Read(bytes.NewReader(data[:len(data)-1]), got, buf); err != io.ErrUnexpectedEOF {
+			t.Errorf("%s: Read(file cut short) = %v, want %v", dtype, err, io.ErrUnexpectedEOF)
+		}
 	}
-	var b bytes.Buffer
-	binary.Write(&b, binary.LittleEndian, want)
-	data := b.Bytes()
-	buf := make([]byte, Chunk)
+}
 
-	got := make([]float32, len(want))
-	if err := F32.Read(bytes.NewReader(data), got, buf); err != nil {
-		t.Fatal(err)
-	}
-	for i := range want {
-		if got[i] != want[i] {
-			t.Fatalf("value %d = %v, want %v", i, got[i], want[i])
+// What F32 and F16 values are, and what they stay, is their bits.
+func TestBacking(t *testing.T) {
+	data := []byte{0, 0x3c, 0, 0xbc} // 1 and -1 as F16
+	for _, c := range []struct {
+		dtype Type
+		want  any
+	}{{F16, []uint16{0x3c00, 0xbc00}}, {BF16, []float32{0x1p-7, -0x1p-7}}, {F32, []float32{math.Float32frombits(0xbc003c00)}}} {
+		got := c.dtype.Make(len(data) / c.dtype.Width())
+		if err := c.dtype.Read(bytes.NewReader(data), got, make([]byte, Chunk)); err != nil || !reflect.DeepEqual(got.Backing(), c.want) {
+			t.Errorf("%s: backing %v, %v, want %v", c.dtype, got.Backing(), err, c.want)
 		}
 	}
-	if err := F32.Read(bytes.NewReader(data[:len(data)-1]), got, buf); err != io.ErrUnexpectedEOF {
-		t.Errorf("Read(file cut short) = %v, want %v", err, io.ErrUnexpectedEOF)
-	}
+}
+
+func TestFinite(t *testing.T) {
+	const n, at = 100, 98
 	for _, x := range []float32{float32(math.NaN()), float32(math.Inf(-1)), float32(math.Inf(1))} {
-		if err := Finite(got); err != nil {
-			t.Errorf("Finite = %v for finite values", err)
-		}
-		at := len(want) - 2
-		got[at] = x
-		if err := Finite(got); err == nil || !strings.Contains(err.Error(), strconv.Itoa(at)) {
+		s := F32.Make(n)
+		s.Floats[at] = x
+		if err := s.Finite(); err == nil || !strings.Contains(err.Error(), strconv.Itoa(at)) {
 			t.Errorf("Finite with %v at %d = %v, want the place named", x, at, err)
 		}
-		got[at] = 0
+	}
+	for h := range 1 << 16 {
+		s, at := F16.Make(n), h*31%n
+		s.Halves[at] = uint16(h)
+		err := s.Finite()
+		if finite := half(h)-half(h) == 0; finite != (err == nil) || err != nil && !strings.Contains(err.Error(), strconv.Itoa(at)) {
+			t.Errorf("Finite with the half %#04x = %v at %d = %v", h, half(h), at, err)
+		}
 	}
 }
 
@@ -110,13 +140,16 @@ func TestWidth(t *testing.T) {
 	}
 }
 
-func BenchmarkDecode(b *testing.B) {
-	dst, src := make([]float32, 8<<10), make([]byte, Chunk)
+func BenchmarkRead(b *testing.B) {
+	src, buf := make([]byte, 8*Chunk), make([]byte, Chunk)
 	for _, dtype := range []Type{F32, F16, BF16} {
 		b.Run("dtype="+string(dtype), func(b *testing.B) {
-			b.SetBytes(int64(len(dst) * dtype.Width()))
+			dst := dtype.Make(len(src) / dtype.Width())
+			b.SetBytes(int64(len(src)))
 			for b.Loop() {
-				dtype.Decode(dst, src)
+				if err := dtype.Read(bytes.NewReader(src), dst, buf); err != nil || dst.Finite() != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}
