@@ -258,7 +258,7 @@ func (s *Server) recovered() {
 }
 
 // garbage is how much the heap may grow before it is collected.
-const garbage = 12 << 20 // bytes
+const garbage = 8 << 20 // bytes
 
 // settle returns to the system what loading has left, and keeps the process from
 // growing much above what it holds. The collector would let the heap double, and

@@ -130,15 +130,17 @@ func collect(s *smartenv.Snapshot, q Query) []best {
 	var scores []float32
 	if q.Scope != Blocks && len(s.Notes.Items) > 0 {
 		scores = s.Notes.Scores(scores, q.Vector)
-		for row, item := range s.Notes.Items {
-			all[item.Source].noteRow, all[item.Source].note = int32(row), scores[row]
+		for row := range s.Notes.Items {
+			b := &all[s.Notes.Items[row].Source]
+			b.noteRow, b.note = int32(row), scores[row]
 		}
 	}
 	if q.Scope == Notes || len(s.Blocks.Items) == 0 {
 		return all
 	}
 	scores = s.Blocks.Scores(scores, q.Vector)
-	for row, item := range s.Blocks.Items {
+	for row := range s.Blocks.Items {
+		item := &s.Blocks.Items[row] // a copy of each would take longer than its score
 		b := &all[item.Source]
 		switch {
 		case item.Key != note.FrontmatterKey:
