@@ -59,7 +59,11 @@ func newScratch() *scratch {
 // no earlier text was as long.
 func (s *scratch) fit(c Config, T, members int) {
 	s.config = c
-	s.crew.groups = (T + group*members - 1) / (group * members) * members
+	most := group * members
+	if members > 1 { // smaller groups, so that one that is held up holds up the others less
+		most /= 2
+	}
+	s.crew.groups = (T + most - 1) / most * members
 	rows := (T + s.crew.groups - 1) / s.crew.groups
 	grow(&s.x, T*c.Hidden)
 	grow(&s.queries, T*stride(c.Hidden))
