@@ -31,17 +31,18 @@ func newTokenizer(v Vocabulary) (*tokenizer, error) {
 	if err := v.check(); err != nil {
 		return nil, err
 	}
-	ids := make(map[string]int, len(v.Tokens))
+	all := newPieces(len(v.Tokens))
 	for id, token := range v.Tokens {
 		if token != "" {
-			ids[token] = id
+			all.add(token, id)
 		}
 	}
+	ids := all.GetVocab()
 	t := &tokenizer{special: newLiterals(v.Special, ids), cls: ids[v.ClsToken], sep: ids[v.SepToken]}
 	if v.Unigram != nil {
 		t.segmenter = newUnigram(v, ids)
 	} else {
-		t.segmenter = newWordPiece(v, ids)
+		t.segmenter = newWordPiece(v, all)
 	}
 	if v.WordPiece == nil || !v.CleanText { // cleaning drops half a pair
 		t.half = "\U0010FFFF" // like that half no character, and in no vocabulary

@@ -36,7 +36,7 @@ func TestTokensGolden(t *testing.T) {
 	}
 }
 
-var uncased = newWordPiece(Vocabulary{WordPiece: &WordPiece{CleanText: true, ChineseChars: true, Lowercase: true, StripAccents: true}}, nil)
+var uncased = newWordPiece(Vocabulary{WordPiece: &WordPiece{CleanText: true, ChineseChars: true, Lowercase: true, StripAccents: true}}, newPieces(0))
 
 // split is the words of a text, joined by "|".
 func split(w *wordPiece, text string) string {

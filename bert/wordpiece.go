@@ -22,20 +22,17 @@ type wordPiece struct {
 	wordMax        int // a longer word, in code points, is unknown
 }
 
-func newWordPiece(v Vocabulary, ids map[string]int) *wordPiece {
-	first, further := newPieces(len(ids)), newPieces(len(ids)/4)
+// newWordPiece is told all pieces: each may begin a word.
+func newWordPiece(v Vocabulary, all pieces) *wordPiece {
+	further := newPieces(len(v.Tokens) / 4)
 	for id, token := range v.Tokens {
-		if token == "" {
-			continue
-		}
-		first.add(token, id)
-		if rest, is := strings.CutPrefix(token, v.Prefix); is {
+		if rest, is := strings.CutPrefix(token, v.Prefix); is && token != "" {
 			further.add(rest, id)
 		}
 	}
 	return &wordPiece{
-		normaliser: newNormaliser(*v.WordPiece), kinds: newKinds(), first: first, further: further,
-		unk: ids[v.UnkToken], wordMax: v.MaxWordChars,
+		normaliser: newNormaliser(*v.WordPiece), kinds: newKinds(), first: all, further: further,
+		unk: all.GetVocab()[v.UnkToken], wordMax: v.MaxWordChars,
 	}
 }
 

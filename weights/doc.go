@@ -45,8 +45,8 @@
 // read once from front to back; what it says of itself is checked against its
 // size before anything is allocated, and the shapes against config.json.
 //
-// The values of a safetensors file go from a small buffer, widened from F32,
-// F16 or BF16 (package values), straight into the slice that backs their
-// tensor. Of an ONNX file, package onnx finds out which values are which
+// The values of a safetensors file are read into the slice that backs their
+// tensor (package values): F32 as float32, F16 as it is, in uint16, and BF16
+// widened to float32. Of an ONNX file, package onnx finds out which values are which
 // parameter. Quantised files are refused: their vectors are others.
 package weights
