@@ -12,8 +12,11 @@
 // widths; everything about the model's shape comes from its config.json
 // ([ParseConfig]). Other architectures are refused by name, and so are
 // tokenizers other than BERT's WordPiece and XLM-R's Unigram, which
-// multilingual-e5-small has ([ParseVocabulary]). It opens no file, starts no
-// goroutine, and knows nothing of vaults.
+// multilingual-e5-small has ([ParseVocabulary]). It opens no file and knows
+// nothing of vaults.
+//
+// All processors share a text, group of rows by group, and a vector is the same
+// to the bit however many there are. No goroutine outlives the call it helps.
 //
 // # Agreement
 //
