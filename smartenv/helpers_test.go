@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 
 // shared returns the path of shared test data. Without it the test is skipped,
 // but in CI it fails.
-func shared(t *testing.T, elem ...string) string {
+func shared(t testing.TB, elem ...string) string {
 	t.Helper()
 	path := filepath.Join(append([]string{"..", "..", "shared"}, elem...)...)
 	if _, err := os.Stat(path); err != nil {

@@ -141,6 +141,15 @@ func BenchmarkLoad(b *testing.B) {
 		}
 	})
 	b.Run("log=115k", func(b *testing.B) { benchmarkReplay(b, v.fakeVault) })
+	b.Run("index=ml-en-mit-packed-derived", func(b *testing.B) {
+		dir := shared(b, "vaults", "ml-en-mit-packed-derived")
+		b.ReportAllocs()
+		for b.Loop() {
+			if snap, err := openIndex(b, dir, Options{}).Snapshot(b.Context()); err != nil || len(snap.Blocks.Items) == 0 {
+				b.Fatal(err, snap)
+			}
+		}
+	})
 }
 
 // BenchmarkReload looks again after 100 notes of a large index were edited and
