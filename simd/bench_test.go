@@ -77,8 +77,8 @@ func BenchmarkPack(b *testing.B) {
 		run  func(m *Matrix)
 	}{
 		{"halves", func(m *Matrix) { m.ResizeHalves(k, n); m.SetColumnsHalves(0, h, n, k) }},
-		{"halved", func(m *Matrix) { m.PackTransposed(w, n, k, k); m.Halve() }},
-		{"float32", func(m *Matrix) { m.PackTransposed(w, n, k, k) }},
+		{"halved", func(m *Matrix) { packTransposed(m, w, n, k, k); m.Halve() }},
+		{"float32", func(m *Matrix) { packTransposed(m, w, n, k, k) }},
 	} {
 		b.Run("from="+c.name, func(b *testing.B) {
 			for b.Loop() {
@@ -92,7 +92,7 @@ func BenchmarkPack(b *testing.B) {
 func BenchmarkMul(b *testing.B) {
 	for _, shape := range []struct{ n, k int }{{384, 384}, {1536, 384}, {384, 1536}} {
 		var m Matrix
-		m.PackTransposed(random(1, shape.n*shape.k), shape.n, shape.k, shape.k)
+		packTransposed(&m, random(1, shape.n*shape.k), shape.n, shape.k, shape.k)
 		bias := random(2, shape.n)
 		for _, rows := range []int{1, 8, 16, 32, 64, 128, 256, 512} {
 			x, y := random(3, rows*shape.k), make([]float32, rows*shape.n)
@@ -117,8 +117,8 @@ func BenchmarkAttention(b *testing.B) {
 		name string
 		run  func()
 	}{
-		{"pack_keys", func() { m.PackTransposed(qkv, tokens, head, hidden) }},
-		{"scores", func() { m.PackTransposed(qkv, tokens, head, hidden); m.Mul(scores, tokens, qkv, hidden, tokens, nil) }},
+		{"pack_keys", func() { packTransposed(&m, qkv, tokens, head, hidden) }},
+		{"scores", func() { packTransposed(&m, qkv, tokens, head, hidden); m.Mul(scores, tokens, qkv, hidden, tokens, nil) }},
 		{"pack_values", func() { m.Resize(tokens, head); m.SetRows(0, qkv, tokens, hidden) }},
 		{"output", func() {
 			m.Resize(tokens, head)

@@ -7,7 +7,8 @@
 // ran. Scores of a query against an index are DotRows. A linear layer packs its weight once and multiplies many times:
 //
 //	var weight simd.Matrix
-//	weight.PackTransposed(w, out, in, in)            // w is [out×in], as checkpoints store it
+//	weight.Resize(in, out)
+//	weight.SetColumns(0, w, out, in)                 // w is [out×in], as checkpoints store it
 //	weight.Mul(y, out, x, in, rows, bias)            // y[rows×out] = x[rows×in]·wᵀ + bias
 //
 // Halve keeps a packed weight in half the memory where that changes none of its values. Weights that come as IEEE 754

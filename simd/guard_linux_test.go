@@ -128,7 +128,7 @@ func checkGuardedMatrix(t *testing.T, n, k int, atEnd bool) {
 	w, bias := guarded(t, n*k, atEnd), guarded(t, n, atEnd)
 	var m Matrix
 	faultless(t, "Pack", func() { m.Resize(k, n); m.SetRows(0, w, k, n) })
-	faultless(t, "PackTransposed", func() { m.PackTransposed(w, n, k, k) })
+	faultless(t, "SetColumns", func() { packTransposed(&m, w, n, k, k) })
 	packed := guarded(t, len(m.data), atEnd)
 	copy(packed, m.data)
 	m.data = packed

@@ -88,8 +88,8 @@ func TestHalve(t *testing.T) {
 			for _, k := range []int{1, 3, 4, 7, 64} {
 				w := rounded(1, n*k)
 				var m, half Matrix
-				m.PackTransposed(w, n, k, k)
-				half.PackTransposed(w, n, k, k)
+				packTransposed(&m, w, n, k, k)
+				packTransposed(&half, w, n, k, k)
 				half.Halve()
 				if halved := half.half != nil; halved != Active().widens() || halved && (half.data != nil || len(half.half.data) < n*k) {
 					t.Fatalf("n=%d k=%d: halved %v, want %v, and nothing else kept", n, k, halved, Active().widens())
@@ -110,7 +110,7 @@ func TestHalve(t *testing.T) {
 					}
 					wait.Wait()
 				}
-				half.PackTransposed(random(4, n*k), n, k, k)
+				packTransposed(&half, random(4, n*k), n, k, k)
 				if half.half != nil || half.data == nil {
 					t.Fatal("packed again, the matrix still holds halves")
 				}
@@ -119,7 +119,7 @@ func TestHalve(t *testing.T) {
 		var m Matrix
 		w := rounded(1, 64*33)
 		w[64*33-1] = 1.0001
-		m.PackTransposed(w, 33, 64, 64)
+		packTransposed(&m, w, 33, 64, 64)
 		m.Halve()
 		if m.half != nil || m.data == nil {
 			t.Error("a matrix was halved though one value is no half")
@@ -133,7 +133,7 @@ func TestHalve(t *testing.T) {
 func TestHalvedMulAllocates(t *testing.T) {
 	var m Matrix
 	w, x, y := rounded(1, 48*64), random(2, 8*64), make([]float32, 8*48)
-	m.PackTransposed(w, 48, 64, 64)
+	packTransposed(&m, w, 48, 64, 64)
 	m.Halve()
 	if n := testing.AllocsPerRun(100, func() { m.Mul(y, 48, x, 64, 8, nil) }); n >= 1 {
 		t.Errorf("Mul allocates %v times, want 0", n)
@@ -165,13 +165,13 @@ func TestSetColumnsHalves(t *testing.T) {
 				h, w := finiteHalves(n*stride), make([]float32, n*stride)
 				Widen(w, h)
 				var plain Matrix
-				plain.PackTransposed(w, n, k, stride)
+				packTransposed(&plain, w, n, k, stride)
 				const rows = 5
 				x, want := random(2, rows*k), make([]float32, rows*n)
 				plain.Mul(want, n, x, k, rows, nil)
 				for name, resize := range map[string]func(m *Matrix){
 					"ResizeHalves":        func(m *Matrix) { m.ResizeHalves(k, n) },
-					"ResizeHalves, again": func(m *Matrix) { m.PackTransposed(random(4, 99), 9, 11, 11); m.ResizeHalves(k, n) },
+					"ResizeHalves, again": func(m *Matrix) { packTransposed(m, random(4, 99), 9, 11, 11); m.ResizeHalves(k, n) },
 					"Resize":              func(m *Matrix) { m.Resize(k, n) },
 					"Halve":               func(m *Matrix) { m.Resize(k, n); m.Halve() },
 				} {

@@ -17,7 +17,7 @@ type Matrix struct {
 	level Level
 	buf   []float32 // owns the memory
 	data  []float32 // [panels × k × cols], from a 64-byte border within buf
-	half  *halves   // instead of data, after Halve
+	half  *halves   // instead of data, after Halve or ResizeHalves
 }
 
 // maxRows × maxCols bounds a block of every level's mulBlocks.
@@ -37,13 +37,6 @@ func (l Level) tile() (rows, cols int) {
 		return 8, 8
 	}
 	return 2, 4
-}
-
-// PackTransposed makes the Matrix B [k×n] = wᵀ, where w has n rows of k values and row i begins at w[i*stride]: the
-// weight [out×in] of a linear layer as checkpoints store it.
-func (m *Matrix) PackTransposed(w []float32, n, k, stride int) {
-	m.Resize(k, n)
-	m.SetColumns(0, w, n, stride)
 }
 
 // Resize makes m a k×n Matrix for the level in force, whose values are all still to be set. It reuses the memory.
@@ -67,7 +60,8 @@ func (m *Matrix) size() int {
 }
 
 // SetColumns sets count columns of B, from column first on, to rows of w: column first+i [K] is what begins at
-// w[i*stride]. The keys of an attention head are columns. Different columns may be set at the same time.
+// w[i*stride]. With all columns set, B = wᵀ: so a linear layer's weight [out×in] is packed as checkpoints store it. The
+// keys of an attention head are columns, too. Different columns may be set at the same time.
 func (m *Matrix) SetColumns(first int, w []float32, count, stride int) {
 	checkRows("SetColumns", "w", len(w), count, m.k, stride)
 	checkPart("SetColumns", first, count, m.n)

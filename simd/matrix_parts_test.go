@@ -66,7 +66,7 @@ func TestSetParts(t *testing.T) {
 		w := random(5, n*k)
 		for _, part := range []int{1, 5, 8, 16, 17, n} {
 			var whole, columns, rows Matrix
-			whole.PackTransposed(w, n, k, k)
+			packTransposed(&whole, w, n, k, k)
 			columns.Resize(k, n)
 			for first := 0; first < n; first += part {
 				columns.SetColumns(first, w[first*k:], min(part, n-first), k)

@@ -37,7 +37,7 @@ func (p *product) String() string {
 
 func (p *product) pack(m *Matrix) {
 	if p.transposed {
-		m.PackTransposed(p.w, p.n, p.k, p.wstride)
+		packTransposed(m, p.w, p.n, p.k, p.wstride)
 	} else {
 		m.Resize(p.k, p.n)
 		m.SetRows(0, p.w, p.k, p.wstride)
@@ -140,7 +140,7 @@ func TestMulEachValue(t *testing.T) {
 			w[i] = float32(i + 1)
 		}
 		var m Matrix
-		m.PackTransposed(w, n, k, k)
+		packTransposed(&m, w, n, k, k)
 		for r := range rows {
 			for i := range k {
 				x, y := make([]float32, rows*k), make([]float32, rows*n)
@@ -201,7 +201,7 @@ func TestMatrixAlignment(t *testing.T) {
 	eachImpl(t, func(t *testing.T) {
 		for n := 1; n < 200; n += 7 {
 			var m Matrix
-			m.PackTransposed(random(1, n*3), n, 3, 3)
+			packTransposed(&m, random(1, n*3), n, 3, 3)
 			if at := address(m.data) % 64; at != 0 {
 				t.Fatalf("packed data of %d columns begins %d bytes past a cache line", n, at)
 			}
@@ -222,7 +222,7 @@ func TestMatrixIsShared(t *testing.T) {
 	eachImpl(t, func(t *testing.T) {
 		const rows, n, k = 23, 45, 67
 		var m Matrix
-		m.PackTransposed(random(1, n*k), n, k, k)
+		packTransposed(&m, random(1, n*k), n, k, k)
 		x, bias, want := random(2, rows*k), random(3, n), make([]float32, rows*n)
 		m.Mul(want, n, x, k, rows, bias)
 		var wait sync.WaitGroup
@@ -251,9 +251,9 @@ func TestMatrixPanics(t *testing.T) {
 		m.Resize(4, 5)
 		m.SetRows(0, s, 4, 5)
 		for name, f := range map[string]func(){
-			"PackTransposed too short": func() { m.PackTransposed(s[:19], 5, 4, 4) },
-			"PackTransposed stride":    func() { m.PackTransposed(s, 5, 4, -4) },
-			"PackTransposed negative":  func() { m.PackTransposed(s, -5, 4, 4) },
+			"SetColumns too short":     func() { packTransposed(&m, s[:19], 5, 4, 4) },
+			"SetColumns stride":        func() { packTransposed(&m, s, 5, 4, -4) },
+			"Resize negative, columns": func() { packTransposed(&m, s, -5, 4, 4) },
 			"SetRows too short":        func() { m.Resize(4, 7); m.SetRows(0, s[:27], 4, 7) },
 			"Resize negative":          func() { m.Resize(4, -7); m.SetRows(0, s, 4, 7) },
 			"Mul x too short":          func() { m.Mul(s, 5, s[:11:11], 4, 3, nil) },

@@ -198,3 +198,9 @@ func refLayerNorm(x, gamma, beta []float32, eps float32) []float64 {
 	}
 	return y
 }
+
+// packTransposed makes m the Matrix [k×n] = wᵀ, where w has n rows of k values and row i begins at w[i*stride].
+func packTransposed(m *Matrix, w []float32, n, k, stride int) {
+	m.Resize(k, n)
+	m.SetColumns(0, w, n, stride)
+}

@@ -141,9 +141,9 @@ func TestNothingAllocates(t *testing.T) {
 			"ReLU":      func() { ReLU(x) },
 			"Softmax":   func() { Softmax(x, 2) },
 			"LayerNorm": func() { LayerNorm(x, y, y, 1e-12) },
-			"Pack":      func() { m.Resize(60, 9); m.SetRows(0, rows, 60, 9) },
-			"PackTransposed": func() {
-				m.PackTransposed(rows, 8, 61, 61)
+			"SetRows":   func() { m.Resize(60, 9); m.SetRows(0, rows, 60, 9) },
+			"SetColumns": func() {
+				packTransposed(&m, rows, 8, 61, 61)
 				m.Mul(out, 61, rows, 61, 9, bias)
 			},
 		} {
