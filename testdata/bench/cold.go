@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"path/filepath"
+
+	"smart-connections-mcp/testdata/session"
 )
 
 // vaultOf are the vaults whose vectors a model made.
@@ -71,24 +73,25 @@ func (b *bench) coldOurs(ctx context.Context, vault, model string) (float64, err
 	if err != nil {
 		return 0, err
 	}
-	defer c.end()
-	if err := c.initialize(); err != nil {
+	defer c.End()
+	if err := c.Initialize(); err != nil {
 		return 0, err
 	}
-	if err := c.search(question); err != nil {
+	if err := search(c, question); err != nil {
 		return 0, err
 	}
-	return ms(c.begun), nil
+	return c.Took(), nil
 }
 
 // coldPeer starts what ref_bench.mjs --only cold starts, and stops the clock at
 // the line that it prints when the vector is there.
 func (b *bench) coldPeer(ctx context.Context, model, threads string) (float64, error) {
-	c, err := start(ctx, b.workPath("node"), "node", "ref_bench.mjs", "--child", "pipe", model, threads, "--models", b.workPath("onnx"))
-	if err != nil {
+	c := session.Prepare(ctx, "node", "ref_bench.mjs", "--child", "pipe", model, threads, "--models", b.workPath("onnx"))
+	c.Cmd.Dir = b.workPath("node")
+	if err := c.Start(); err != nil {
 		return 0, err
 	}
-	defer c.end()
-	_, err = c.line()
-	return ms(c.begun), err
+	defer c.End()
+	_, err := c.Line()
+	return c.Took(), err
 }

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
+
+	"smart-connections-mcp/testdata/session"
 )
 
 // indexModel is the model in whose space the vault of initialize and memory is.
@@ -86,9 +85,9 @@ func (b *bench) initialize(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = c.initialize()
-		ms := ms(c.begun)
-		c.end()
+		err = c.Initialize()
+		ms := c.Took()
+		c.End()
 		if err != nil {
 			return err
 		}
@@ -124,8 +123,8 @@ func (b *bench) memory(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer c.end()
-	idle, most, err := c.watch(ctx)
+	defer c.End()
+	idle, most, err := watch(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -143,25 +142,25 @@ func (b *bench) memory(ctx context.Context) error {
 
 // watch has the server answer questions and reads its memory in MB before and
 // after.
-func (c *client) watch(ctx context.Context) (idle, most float64, err error) {
-	if err := c.initialize(); err != nil {
+func watch(ctx context.Context, c *session.Client) (idle, most float64, err error) {
+	if err := c.Initialize(); err != nil {
 		return 0, 0, err
 	}
-	if idle, err = c.settled(ctx); err != nil {
+	if idle, err = settled(ctx, c); err != nil {
 		return 0, 0, err
 	}
 	for i := range searches {
-		if err := c.search(fmt.Sprintf("%s, for the %d. time", question, i+1)); err != nil {
+		if err := search(c, fmt.Sprintf("%s, for the %d. time", question, i+1)); err != nil {
 			return 0, 0, err
 		}
 	}
-	most, err = c.megabytes("VmHWM")
+	most, err = c.Megabytes("VmHWM")
 	return idle, most, err
 }
 
-// settled is what the child holds once it has grown by less than a megabyte for
+// settled is what the server holds once it has grown by less than a megabyte for
 // idleTime, or after ten times that: what it loads ahead is in it.
-func (c *child) settled(ctx context.Context) (float64, error) {
+func settled(ctx context.Context, c *session.Client) (float64, error) {
 	before := 0.0
 	for range 10 {
 		select {
@@ -169,34 +168,11 @@ func (c *child) settled(ctx context.Context) (float64, error) {
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		}
-		now, err := c.megabytes("VmRSS")
+		now, err := c.Megabytes("VmRSS")
 		if err != nil || now-before < 1 {
 			return now, err
 		}
 		before = now
 	}
 	return before, nil
-}
-
-// megabytes reads a size of the child's from /proc.
-func (c *child) megabytes(field string) (float64, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	return statusSize(string(data), field)
-}
-
-var kilobytes = regexp.MustCompile(`^\s*(\d+) kB$`)
-
-// statusSize is a field of a /proc status file, in MB of a million bytes.
-func statusSize(status, field string) (float64, error) {
-	for line := range strings.Lines(status) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		if m := kilobytes.FindStringSubmatch(value); name == field && m != nil {
-			kb, err := strconv.Atoi(m[1])
-			return float64(kb) * 1024 / 1e6, err
-		}
-	}
-	return 0, fmt.Errorf("/proc tells no %s", field)
 }

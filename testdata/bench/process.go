@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -99,56 +98,8 @@ func (b *bench) hold(ctx context.Context) (release func(), err error) {
 	return func() { in.Close(); _ = cmd.Wait() }, nil
 }
 
-// child is a process that answers on its stdout, line by line.
-type child struct {
-	cmd   *exec.Cmd
-	in    io.WriteCloser
-	lines *bufio.Reader
-	said  bytes.Buffer // its stderr
-	begun time.Time
-}
-
-// start starts a child; the clock runs from before that.
-func start(ctx context.Context, dir, name string, args ...string) (*child, error) {
-	c := &child{cmd: exec.CommandContext(ctx, name, args...)}
-	c.cmd.Dir, c.cmd.Stderr = dir, &c.said
-	c.cmd.WaitDelay = time.Second
-	in, err := c.cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := c.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	c.in, c.lines = in, bufio.NewReaderSize(out, 1<<20)
-	c.begun = time.Now()
-	return c, c.cmd.Start()
-}
-
-// line reads the next line.
-func (c *child) line() ([]byte, error) {
-	line, err := c.lines.ReadBytes('\n')
-	if err != nil {
-		return nil, fmt.Errorf("%s ended without an answer: %w: %s", strings.Join(c.cmd.Args, " "), err, c.said.String())
-	}
-	return line, nil
-}
-
-// end closes the child's stdin, which should end it, and ends it if not.
-func (c *child) end() {
-	c.in.Close()
-	timer := time.AfterFunc(5*time.Second, func() { _ = c.cmd.Process.Kill() })
-	defer timer.Stop()
-	_, _ = io.Copy(io.Discard, c.lines)
-	_ = c.cmd.Wait()
-}
-
 // exists tells whether there is something at path.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
-
-// ms is the time since begun in milliseconds.
-func ms(begun time.Time) float64 { return float64(time.Since(begun)) / 1e6 }
