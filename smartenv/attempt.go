@@ -15,7 +15,7 @@ import (
 // file stands for itself, so the look is part of reading it.
 type attempt struct {
 	*loader
-	force bool // go on although the plugin seems to renumber rows
+	force bool // go on although a multifile seems to be missing for a moment only
 
 	files      listing
 	settings   config
@@ -80,10 +80,16 @@ func (a *attempt) readRecords(ctx context.Context) (err error) {
 		return a.readInline(ctx)
 	}
 	a.inline = inlineStore{} // let go of what an update of the plugin has packed
-	if a.replay, err = a.replay.update(ctx, a.dir, a.files.shards); err == nil {
-		a.records, a.counts = a.replay.records, a.replay.counts
+	before := a.replay
+	if a.replay, err = before.update(ctx, a.dir, a.files.shards); err != nil {
+		return err
 	}
-	return err
+	if before != nil && a.replay != before && a.replay.unfinished(before) {
+		a.replay = before // to compare with the next time
+		return &retryError{"the log lacks notes that it had a moment ago, so it is being written anew"}
+	}
+	a.records, a.counts = a.replay.records, a.replay.counts
+	return nil
 }
 
 // scanNotes looks at the notes on disk: at all of them, or, when there are many and
@@ -211,6 +217,9 @@ func (a *attempt) verify(ctx context.Context) error {
 		if err := p.file.verify(); err != nil {
 			return err
 		}
+		if f := p.file; p.refused[reasonOutOfRange] > 0 && f.size < a.sizes[f.name] && young(f.info.ModTime()) {
+			return &retryError{f.name + " is shorter than a moment ago, so it is being written anew"}
+		}
 	}
 	files, err := list(a.dir)
 	if err != nil {
@@ -253,6 +262,10 @@ func (a *attempt) describe(context.Context) error {
 	if a.table != nil {
 		a.table.adopt(a.pools, &a.snap.Notes, &a.snap.Blocks)
 		return nil
+	}
+	a.sizes = map[string]int64{}
+	for _, p := range a.pools {
+		a.sizes[p.file.name] = p.file.size
 	}
 	a.base = &base{a.settings.settings, a.files.multifiles, a.scan, a.refs, a.choice, a.pools, a.snap}
 	return nil

@@ -12,6 +12,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if spec := os.Getenv(writerRole); spec != "" {
+		writeGenerations(spec) // this process is a writer of TestTornReads
+		return
+	}
 	if err := simd.Use(os.Getenv("SMART_SIMD")); err != nil {
 		panic(err)
 	}

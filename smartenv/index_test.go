@@ -222,36 +222,6 @@ func TestLastGoodSnapshotAnswers(t *testing.T) {
 	}
 }
 
-// While *.optimize.tmp stands, vectors and log may not fit each other.
-func TestOptimizeInProgress(t *testing.T) {
-	const mark = shardZero + ".optimize.tmp"
-	v := newFakeVault(t)
-	v.addNote("a.md", "text", 1)
-	x := openIndex(t, v.dir, Options{Recheck: 1})
-	if _, err := x.Snapshot(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	v.write(mark, "")
-	v.addNote("b.md", "text", 2)
-	snap, err := x.Snapshot(t.Context())
-	if err != nil || snap.Behind == "" || len(snap.Notes.Items) != 1 {
-		t.Errorf("during Optimize: %v, behind %q, %d items, want the snapshot before", err, snap.Behind, len(snap.Notes.Items))
-	}
-	x.loader.busy = time.Now().Add(-2 * stuckAfter)
-	snap, err = x.Snapshot(t.Context())
-	if err != nil || snap.Behind != "" || len(snap.Notes.Items) != 2 || !hasWarning(snap, "Optimize") {
-		t.Errorf("with an old mark: %v, behind %q, %d items, warnings %q", err, snap.Behind, len(snap.Notes.Items), snap.Warnings)
-	}
-	if first := loadFake(t, v); len(first.Notes.Items) != 2 || !hasWarning(first, "Optimize") || first.Status.Retries == 0 {
-		t.Errorf("first load with a mark: %d items, warnings %q", len(first.Notes.Items), first.Warnings)
-	}
-	v.remove(mark)
-	snap, err = x.Snapshot(t.Context())
-	if err != nil || snap.Behind != "" || hasWarning(snap, "Optimize") {
-		t.Errorf("after Optimize: %v, behind %q, warnings %q", err, snap.Behind, snap.Warnings)
-	}
-}
-
 func TestCancellation(t *testing.T) {
 	v := newFakeVault(t)
 	v.addNote("a.md", "text", 1)
