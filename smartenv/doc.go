@@ -45,10 +45,11 @@
 // Snapshot.Behind set.
 //
 // A reload happens when the set, identity, size or times of the index's files
-// changed (see sameTimes for what cannot be noticed), and when a rescan found notes changed. A rescan examines every note on
-// disk; it happens every ten seconds at most, less often in a vault where it takes
-// long, and in a vault of few notes it is part of every reload. In between a note
-// may change unnoticed, so whoever shows its text compares it anew.
+// changed (see sameTimes for what cannot be noticed), and when a rescan found notes
+// changed. A rescan examines every note on disk; it happens every ten seconds at
+// most, less often in a vault where it takes long, and in a vault of few notes it is
+// part of every reload. In between a note may change unnoticed, so whoever shows its
+// text compares it anew.
 //
 // A log that only grew is replayed from where it ended, and of multifiles that
 // only grew the new rows are read. Items of notes that are as they were are taken
