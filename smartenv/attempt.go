@@ -136,7 +136,35 @@ func (a *attempt) readVectors(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return a.snap.assemble(ctx, a.scan, a.fresh, a.pools[0], a.pools[1], a.older, a.diff)
+	err = a.snap.assemble(ctx, a.scan, a.fresh, a.pools[0], a.pools[1], a.older, a.diff)
+	if err == nil && !a.files.isInline && crossed(a.pools[0], a.pools[1]) {
+		return a.refuseCrossed(ctx)
+	}
+	return err
+}
+
+// crossed says whether the multifiles of notes and blocks, which have one name,
+// stand in each other's place: references lead beyond the end, and all would fit
+// into the other file. Where the two have about as many rows that does not show.
+func crossed(notes, blocks *pool) bool {
+	return notes.refused[reasonOutOfRange]+blocks.refused[reasonOutOfRange] > 0 &&
+		notes.maxRow < blocks.file.rows && blocks.maxRow < notes.file.rows
+}
+
+// refuseCrossed makes the snapshot one without vectors.
+func (a *attempt) refuseCrossed(ctx context.Context) error {
+	lost := a.pools[0].refused[reasonOutOfRange] + a.pools[1].refused[reasonOutOfRange]
+	a.choice.refusal = refusal(fmt.Sprintf("the vector files of notes and blocks, both named %s, seem to be in each other's folder (%s past the end of one would fit into the other): "+
+		"exchange the two below .smart-env, or re-index in the plugin's settings", a.choice.fingerprint, count(lost, "reference")))
+	a.snap.Refusal = a.choice.refusal
+	a.snap.warn(a.snap.Refusal.Error())
+	a.snap.Status = Status{}
+	a.older, a.diff = nil, difference{}
+	for i, p := range a.pools {
+		a.pools[i] = newPool(p.name, p.fingerprint, p.file, p.read)
+		a.pools[i].closed = true
+	}
+	return a.snap.assemble(ctx, a.scan, a.fresh, a.pools[0], a.pools[1], nil, a.diff)
 }
 
 // keepVectors takes over the vectors of multifiles that are still the ones that
