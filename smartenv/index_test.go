@@ -12,6 +12,7 @@ import (
 	"time"
 )
 
+// A 19: without shard 0 numbered shards are no index; A 15: multi/ beside one is none.
 func TestGenerations(t *testing.T) {
 	const line = `"smart_sources:a.md": {},`
 	for _, c := range []struct {
@@ -48,6 +49,7 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
+// A 15: a multi/ left by a migration is ignored, and said to be, with its date.
 func TestLeftoverMulti(t *testing.T) {
 	v := newFakeVault(t)
 	v.addNote("a.md", "text", 1)
@@ -113,7 +115,7 @@ func TestSnapshotIsSharedAndRefreshed(t *testing.T) {
 	}
 }
 
-// Every kind of change of the files is noticed.
+// A 18, T5: every kind of change of the files is noticed.
 func TestChangesAreNoticed(t *testing.T) {
 	fp := fakeModel.Fingerprint()
 	for _, c := range []struct {
@@ -191,6 +193,7 @@ func TestNotesAreRescanned(t *testing.T) {
 	}
 }
 
+// T6: while the log is gone the last good snapshot answers, and says that it does.
 func TestLastGoodSnapshotAnswers(t *testing.T) {
 	v := newFakeVault(t)
 	v.addNote("a.md", "text", 1)
@@ -277,7 +280,7 @@ func TestFailedLoadIsShared(t *testing.T) {
 	}
 }
 
-// References that are taken back while the vectors are read make the load start
+// T3: references that are taken back while the vectors are read make the load start
 // again, because a multifile may have been made anew in place of the old one.
 func TestReferencesTakenBack(t *testing.T) {
 	v := newFakeVault(t)
@@ -314,7 +317,7 @@ func TestReferencesTakenBack(t *testing.T) {
 	}
 }
 
-// Nothing below the vault is written, created or touched.
+// A 14: nothing below the vault is written, created or touched.
 func TestNothingIsWritten(t *testing.T) {
 	v := newFakeVault(t)
 	v.addNote("a.md", "text", 1)

@@ -2,6 +2,7 @@ package smartenv
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -125,6 +126,35 @@ func TestShorterForAMoment(t *testing.T) {
 		check("cut again", 2, true)
 		v.age(c.name)
 		check("left alone", c.left, false)
+	}
+}
+
+// A 18: shards replay in the order of their numbers, and one that appears or
+// vanishes between two calls is noticed at the next.
+func TestShardsComeAndGo(t *testing.T) {
+	v := newFakeVault(t)
+	v.vectors(noteRows, 0, 1, 2, 3)
+	v.write("a.md", "text")
+	v.log(v.record("a.md", "text", 0, nil))
+	x := openIndex(t, v.dir, Options{Recheck: 1})
+	shard := func(n int) string { return fmt.Sprintf(".smart-env/smart_sources/smart_sources_%d.ajson", n) }
+	for _, step := range []struct {
+		what   string
+		change func()
+		want   int // axis
+	}{
+		{"one shard", func() {}, 0},
+		{"10 appears", func() { v.write(shard(10), v.record("a.md", "text", 3, nil)) }, 3},
+		{"9 appears", func() { v.write(shard(9), v.record("a.md", "text", 2, nil)) }, 3},
+		{"10 vanishes", func() { v.remove(shard(10)) }, 2},
+		{"9 vanishes", func() { v.remove(shard(9)) }, 0},
+	} {
+		step.change()
+		for _, x := range []*Index{x, openIndex(t, v.dir, Options{})} {
+			if snap, err := x.Snapshot(t.Context()); err != nil || snap.Behind != "" || len(snap.Notes.Items) != 1 || snap.Notes.Row(0)[step.want] != 1 {
+				t.Errorf("%s: %v, %+v, want axis %d", step.what, err, snap, step.want)
+			}
+		}
 	}
 }
 
