@@ -92,8 +92,10 @@ func (g *genVault) lines(notes []int) string {
 
 func (g *genVault) all() []int { return g.rng.Perm(len(g.items)) }
 
-// pause gives the readers a chance.
+// pause gives the readers a chance; stop does where a state is dangerous.
 func (g *genVault) pause() { time.Sleep(time.Duration(g.rng.IntN(2000)) * time.Microsecond) }
+
+func (g *genVault) stop() { time.Sleep(time.Duration(g.rng.IntN(12)) * time.Millisecond) }
 
 // pieces writes data to a file, cut at random places.
 func (g *genVault) pieces(name string, flag int, data []byte) {
@@ -163,7 +165,7 @@ func (g *genVault) embed(notes []int, ahead bool) {
 	record := []byte("\n" + g.lines(notes))
 	if ahead {
 		g.pieces(shardZero, os.O_APPEND, record)
-		g.pause()
+		g.stop()
 	}
 	for side, name := range g.names() {
 		g.pieces(name, os.O_APPEND, rows[side])
@@ -228,8 +230,8 @@ func (g *genVault) swap(name, tmp, backup string) {
 		if err := os.Rename(g.path(move[0]), g.path(move[1])); err != nil {
 			g.t.Fatal(err)
 		}
-		g.pause()
 	}
+	g.stop()
 }
 
 // compact writes the log, or a multifile as it is, anew and renames it over.
@@ -269,6 +271,7 @@ func (g *genVault) reindex() {
 	for side, name := range g.names() {
 		g.remove(name)
 		g.ends[side] = 0
+		g.stop()
 	}
 	for all := g.all(); len(all) > 0; all = all[min(len(all), 8):] {
 		g.embed(all[:min(len(all), 8)], false)
