@@ -54,7 +54,7 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// Every reason appears in the status of a whole load, for notes and for blocks,
+// T2, A 2, A 22: every reason appears in the status of a whole load, for notes and for blocks,
 // and costs nothing but its own item.
 func TestRefusedReferencesAreCounted(t *testing.T) {
 	fp := fakeModel.Fingerprint()
@@ -109,6 +109,8 @@ func TestRefusedReferencesAreCounted(t *testing.T) {
 	}
 }
 
+// T7: a row without a direction is left out and counted, one of another length is
+// scaled and counted: the plugin ranks by the full cosine, and so do we.
 func TestDamagedRows(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	v := newFakeVault(t)
@@ -162,6 +164,7 @@ func TestDamagedRows(t *testing.T) {
 	}
 }
 
+// T7, A 22: a file that does not end with a row has the whole ones before that.
 func TestTornTailRow(t *testing.T) {
 	v := newFakeVault(t)
 	v.addNote("a.md", "text", 1)
@@ -171,6 +174,44 @@ func TestTornTailRow(t *testing.T) {
 	snap := loadFake(t, v)
 	if len(snap.Notes.Items) != 1 || snap.Status.Refused[sourcesCollection][reasonOutOfRange] != 1 || !hasWarning(snap, "ends within a row") {
 		t.Errorf("items %+v, refused %v, warnings %q", snap.Notes.Items, snap.Status.Refused, snap.Warnings)
+	}
+}
+
+// T7: with the multifiles of notes and blocks in each other's place nothing is
+// ranked, and the refusal counts what gave it away; with them back everything is.
+func TestCrossedMultifiles(t *testing.T) {
+	fp := fakeModel.Fingerprint()
+	v := newFakeVault(t)
+	for i := range 3 {
+		path, text := string(rune('a'+i))+".md", "one\ntwo"
+		v.write(path, text)
+		row := v.vectors(blockRows, 3+i, 4+i)
+		v.log(v.record(path, text, v.vectors(noteRows, i), map[string]any{"#A": fakeBlock(1, 1, "one", row), "#B": fakeBlock(2, 2, "two", row+1)}))
+	}
+	x := openIndex(t, v.dir, Options{Recheck: 1})
+	if snap, err := x.Snapshot(t.Context()); err != nil || len(snap.Notes.Items) != 3 || len(snap.Blocks.Items) != 6 || snap.Refusal != nil {
+		t.Fatal(err, snap)
+	}
+	exchange := func() {
+		for _, move := range [][2]string{{noteRows + fp, "aside"}, {blockRows + fp, noteRows + fp}, {"aside", blockRows + fp}} {
+			if err := os.Rename(v.path(move[0]), v.path(move[1])); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	exchange()
+	for _, x := range []*Index{x, openIndex(t, v.dir, Options{})} {
+		snap, err := x.Snapshot(t.Context())
+		if err != nil || snap.Refusal == nil || !strings.Contains(snap.Refusal.Error(), "3 references past the end") || !hasWarning(snap, "each other's folder") {
+			t.Fatalf("crossed: %v, refusal %v, warnings %q", err, snap.Refusal, snap.Warnings)
+		}
+		if src, ok := snap.Source("a.md"); !ok || src.Reason != reasonRefused || len(snap.Notes.Items)+len(snap.Blocks.Items) > 0 || snap.Status.Blocks.Total != 6 {
+			t.Errorf("crossed: %d notes, %d blocks, source %+v, want none ranked", len(snap.Notes.Items), len(snap.Blocks.Items), src)
+		}
+	}
+	exchange()
+	if snap, err := x.Snapshot(t.Context()); err != nil || len(snap.Notes.Items) != 3 || len(snap.Blocks.Items) != 6 || snap.Refusal != nil {
+		t.Errorf("put right: %v, %d notes, %d blocks, refusal %v", err, len(snap.Notes.Items), len(snap.Blocks.Items), snap.Refusal)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // file stands for itself, so the look is part of reading it.
 type attempt struct {
 	*loader
-	force bool // go on although the plugin seems to renumber rows
+	force bool // go on although a multifile seems to be missing for a moment only
 
 	files      listing
 	settings   config
@@ -80,10 +80,16 @@ func (a *attempt) readRecords(ctx context.Context) (err error) {
 		return a.readInline(ctx)
 	}
 	a.inline = inlineStore{} // let go of what an update of the plugin has packed
-	if a.replay, err = a.replay.update(ctx, a.dir, a.files.shards); err == nil {
-		a.records, a.counts = a.replay.records, a.replay.counts
+	before := a.replay
+	if a.replay, err = before.update(ctx, a.dir, a.files.shards); err != nil {
+		return err
 	}
-	return err
+	if before != nil && a.replay != before && a.replay.unfinished(before) {
+		a.replay = before // to compare with the next time
+		return &retryError{"the log lacks notes that it had a moment ago, so it is being written anew"}
+	}
+	a.records, a.counts = a.replay.records, a.replay.counts
+	return nil
 }
 
 // scanNotes looks at the notes on disk: at all of them, or, when there are many and
@@ -130,7 +136,35 @@ func (a *attempt) readVectors(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return a.snap.assemble(ctx, a.scan, a.fresh, a.pools[0], a.pools[1], a.older, a.diff)
+	err = a.snap.assemble(ctx, a.scan, a.fresh, a.pools[0], a.pools[1], a.older, a.diff)
+	if err == nil && !a.files.isInline && crossed(a.pools[0], a.pools[1]) {
+		return a.refuseCrossed(ctx)
+	}
+	return err
+}
+
+// crossed says whether the multifiles of notes and blocks, which have one name,
+// stand in each other's place: references lead beyond the end, and all would fit
+// into the other file. Where the two have about as many rows that does not show.
+func crossed(notes, blocks *pool) bool {
+	return notes.refused[reasonOutOfRange]+blocks.refused[reasonOutOfRange] > 0 &&
+		notes.maxRow < blocks.file.rows && blocks.maxRow < notes.file.rows
+}
+
+// refuseCrossed makes the snapshot one without vectors.
+func (a *attempt) refuseCrossed(ctx context.Context) error {
+	lost := a.pools[0].refused[reasonOutOfRange] + a.pools[1].refused[reasonOutOfRange]
+	a.choice.refusal = refusal(fmt.Sprintf("the vector files of notes and blocks, both named %s, seem to be in each other's folder (%s past the end of one would fit into the other): "+
+		"exchange the two below .smart-env, or re-index in the plugin's settings", a.choice.fingerprint, count(lost, "reference")))
+	a.snap.Refusal = a.choice.refusal
+	a.snap.warn(a.snap.Refusal.Error())
+	a.snap.Status = Status{}
+	a.older, a.diff = nil, difference{}
+	for i, p := range a.pools {
+		a.pools[i] = newPool(p.name, p.fingerprint, p.file, p.read)
+		a.pools[i].closed = true
+	}
+	return a.snap.assemble(ctx, a.scan, a.fresh, a.pools[0], a.pools[1], nil, a.diff)
 }
 
 // keepVectors takes over the vectors of multifiles that are still the ones that
@@ -211,6 +245,9 @@ func (a *attempt) verify(ctx context.Context) error {
 		if err := p.file.verify(); err != nil {
 			return err
 		}
+		if f := p.file; p.refused[reasonOutOfRange] > 0 && f.size < a.sizes[f.name] && young(f.info.ModTime()) {
+			return &retryError{f.name + " is shorter than a moment ago, so it is being written anew"}
+		}
 	}
 	files, err := list(a.dir)
 	if err != nil {
@@ -253,6 +290,10 @@ func (a *attempt) describe(context.Context) error {
 	if a.table != nil {
 		a.table.adopt(a.pools, &a.snap.Notes, &a.snap.Blocks)
 		return nil
+	}
+	a.sizes = map[string]int64{}
+	for _, p := range a.pools {
+		a.sizes[p.file.name] = p.file.size
 	}
 	a.base = &base{a.settings.settings, a.files.multifiles, a.scan, a.refs, a.choice, a.pools, a.snap}
 	return nil

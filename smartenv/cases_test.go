@@ -26,6 +26,8 @@ type caseExpectation struct {
 	Lines      map[string][2]int `json:"lines"`
 }
 
+// A 13 (15-most-notes-not-indexed), A 18 (17-two-shards), A 21 (01, 02): what the
+// cases expect of an index.
 func TestCases(t *testing.T) {
 	dirs, err := filepath.Glob(filepath.Join("..", "testdata", "cases", "*", "vault"))
 	if err != nil || len(dirs) != 23 {

@@ -38,14 +38,18 @@
 // Nothing is locked and nothing is written. Files are read and closed at
 // once. The plugin appends vectors before the records that point to them, so the
 // log is read first; afterwards every file must still be the one that was read,
-// else the attempt is repeated. While no attempt succeeds the snapshot before
-// goes on answering, with Snapshot.Behind set.
+// else the attempt is repeated. While the plugin's Optimize swaps files, only its
+// mark tells, so nothing is read then. Nor is a file taken for what it is that has
+// just become shorter and lacks what it had: a sync tool may be writing it anew in
+// place. While no attempt succeeds the snapshot before goes on answering, with
+// Snapshot.Behind set.
 //
-// A reload happens when the set, identity, size or time of the index's files
-// changed, and when a rescan found notes changed. A rescan examines every note on
-// disk; it happens every ten seconds at most, less often in a vault where it takes
-// long, and in a vault of few notes it is part of every reload. In between a note
-// may change unnoticed, so whoever shows its text compares it anew.
+// A reload happens when the set, identity, size or times of the index's files
+// changed (see sameTimes for what cannot be noticed), and when a rescan found notes
+// changed. A rescan examines every note on disk; it happens every ten seconds at
+// most, less often in a vault where it takes long, and in a vault of few notes it is
+// part of every reload. In between a note may change unnoticed, so whoever shows its
+// text compares it anew.
 //
 // A log that only grew is replayed from where it ended, and of multifiles that
 // only grew the new rows are read. Items of notes that are as they were are taken

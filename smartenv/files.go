@@ -62,6 +62,7 @@ type listing struct {
 	multifiles map[string][]string // collection → names
 	ignored    []string            // other files, as "smart_sources/NAME"
 	rewriting  []string            // *.optimize.tmp: the plugin renumbers rows just now
+	rewritten  time.Time           // when these, or the folders they are in, were last changed
 	infos      fileInfos           // of shards, multifiles and settings
 	isInline   bool                // the index is of the generation before the packed one: multi/
 	inline     []inlineStat        // its files then
@@ -85,8 +86,24 @@ func (f fileInfos) add(dir, name string) {
 // same files with the same sizes and times.
 func (l *listing) same(other *listing) bool {
 	return slices.Equal(l.ignored, other.ignored) && slices.EqualFunc(l.inline, other.inline, inlineStat.same) && maps.EqualFunc(l.infos, other.infos, func(a, b fs.FileInfo) bool {
-		return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+		return os.SameFile(a, b) && a.Size() == b.Size() && sameTimes(a, b)
 	})
+}
+
+// busy names a file that tells that the plugin is replacing others just now, or
+// that a crash cut that short; "" when there is none. It is the mark of Optimize,
+// or a multifile that has stepped aside for the next one.
+func (l *listing) busy() string {
+	if len(l.rewriting) > 0 {
+		return l.rewriting[0]
+	}
+	for _, name := range l.ignored {
+		file, aside := strings.CutSuffix(name, ".bak")
+		if collection, file, _ := strings.Cut(file, "/"); aside && multifileName.MatchString(file) && !slices.Contains(l.multifiles[collection], file) {
+			return name
+		}
+	}
+	return ""
 }
 
 // list finds the index's files below dir, examined one by one. The error is a
@@ -124,6 +141,11 @@ func listFew(dir string) (listing, error) {
 func (l *listing) add(dir, collection, name string) {
 	if strings.HasSuffix(name, ".optimize.tmp") {
 		l.rewriting = append(l.rewriting, collection+"/"+name)
+		for _, path := range []string{filepath.Join(dir, collection), filepath.Join(dir, collection, name)} {
+			if info, err := os.Stat(path); err == nil && info.ModTime().After(l.rewritten) {
+				l.rewritten = info.ModTime()
+			}
+		}
 	}
 	if match := shardName.FindStringSubmatch(name); match != nil && collection == sourcesCollection {
 		number, _ := strconv.Atoi(match[1])
@@ -203,8 +225,28 @@ func unmoved(name string, before, after fs.FileInfo) error {
 		return &retryError{name + " was replaced while it was read"}
 	case after.Size() < before.Size():
 		return &retryError{name + " shrank while it was read"}
-	case after.Size() == before.Size() && !after.ModTime().Equal(before.ModTime()):
+	case after.Size() == before.Size() && !sameTimes(before, after):
 		return &retryError{name + " was rewritten while it was read"}
 	}
 	return nil
+}
+
+// sameTimes says whether a file was left alone between two looks at it. The time
+// of writing can be set back, as some sync tools do; that of the last change of
+// anything about the file cannot. Windows does not tell that one, so there a file
+// that is overwritten in place with contents of the same size and given its former
+// time passes for unchanged. So does, where the clock of the file system is coarse,
+// one that is overwritten within the same tick (4 ms on most older kernels).
+func sameTimes(a, b fs.FileInfo) bool {
+	return a.ModTime().Equal(b.ModTime()) && changed(a).Equal(changed(b))
+}
+
+// recent is how young a file is that may still be in the middle of being written.
+const recent = 2 * time.Second
+
+// young says whether a time is that of a moment ago, give or take a clock that is
+// not ours.
+func young(at time.Time) bool {
+	age := time.Since(at)
+	return -recent < age && age < recent
 }

@@ -12,6 +12,14 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(loaderRole); dir != "" {
+		measureLoad(dir) // this process is the one that TestLargeLog measures
+		return
+	}
+	if spec := os.Getenv(writerRole); spec != "" {
+		writeGenerations(spec) // this process is a writer of TestTornReads
+		return
+	}
 	if err := simd.Use(os.Getenv("SMART_SIMD")); err != nil {
 		panic(err)
 	}

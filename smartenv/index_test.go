@@ -12,6 +12,7 @@ import (
 	"time"
 )
 
+// A 19: without shard 0 numbered shards are no index; A 15: multi/ beside one is none.
 func TestGenerations(t *testing.T) {
 	const line = `"smart_sources:a.md": {},`
 	for _, c := range []struct {
@@ -48,6 +49,7 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
+// A 15: a multi/ left by a migration is ignored, and said to be, with its date.
 func TestLeftoverMulti(t *testing.T) {
 	v := newFakeVault(t)
 	v.addNote("a.md", "text", 1)
@@ -113,7 +115,7 @@ func TestSnapshotIsSharedAndRefreshed(t *testing.T) {
 	}
 }
 
-// Every kind of change of the files is noticed.
+// A 18, T5: every kind of change of the files is noticed.
 func TestChangesAreNoticed(t *testing.T) {
 	fp := fakeModel.Fingerprint()
 	for _, c := range []struct {
@@ -191,6 +193,7 @@ func TestNotesAreRescanned(t *testing.T) {
 	}
 }
 
+// T6: while the log is gone the last good snapshot answers, and says that it does.
 func TestLastGoodSnapshotAnswers(t *testing.T) {
 	v := newFakeVault(t)
 	v.addNote("a.md", "text", 1)
@@ -219,36 +222,6 @@ func TestLastGoodSnapshotAnswers(t *testing.T) {
 	}
 	if _, err := openIndex(t, v.dir, Options{}).Snapshot(t.Context()); err != nil {
 		t.Error(err)
-	}
-}
-
-// While *.optimize.tmp stands, vectors and log may not fit each other.
-func TestOptimizeInProgress(t *testing.T) {
-	const mark = shardZero + ".optimize.tmp"
-	v := newFakeVault(t)
-	v.addNote("a.md", "text", 1)
-	x := openIndex(t, v.dir, Options{Recheck: 1})
-	if _, err := x.Snapshot(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	v.write(mark, "")
-	v.addNote("b.md", "text", 2)
-	snap, err := x.Snapshot(t.Context())
-	if err != nil || snap.Behind == "" || len(snap.Notes.Items) != 1 {
-		t.Errorf("during Optimize: %v, behind %q, %d items, want the snapshot before", err, snap.Behind, len(snap.Notes.Items))
-	}
-	x.loader.busy = time.Now().Add(-2 * stuckAfter)
-	snap, err = x.Snapshot(t.Context())
-	if err != nil || snap.Behind != "" || len(snap.Notes.Items) != 2 || !hasWarning(snap, "Optimize") {
-		t.Errorf("with an old mark: %v, behind %q, %d items, warnings %q", err, snap.Behind, len(snap.Notes.Items), snap.Warnings)
-	}
-	if first := loadFake(t, v); len(first.Notes.Items) != 2 || !hasWarning(first, "Optimize") || first.Status.Retries == 0 {
-		t.Errorf("first load with a mark: %d items, warnings %q", len(first.Notes.Items), first.Warnings)
-	}
-	v.remove(mark)
-	snap, err = x.Snapshot(t.Context())
-	if err != nil || snap.Behind != "" || hasWarning(snap, "Optimize") {
-		t.Errorf("after Optimize: %v, behind %q, warnings %q", err, snap.Behind, snap.Warnings)
 	}
 }
 
@@ -307,7 +280,7 @@ func TestFailedLoadIsShared(t *testing.T) {
 	}
 }
 
-// References that are taken back while the vectors are read make the load start
+// T3: references that are taken back while the vectors are read make the load start
 // again, because a multifile may have been made anew in place of the old one.
 func TestReferencesTakenBack(t *testing.T) {
 	v := newFakeVault(t)
@@ -344,7 +317,7 @@ func TestReferencesTakenBack(t *testing.T) {
 	}
 }
 
-// Nothing below the vault is written, created or touched.
+// A 14: nothing below the vault is written, created or touched.
 func TestNothingIsWritten(t *testing.T) {
 	v := newFakeVault(t)
 	v.addNote("a.md", "text", 1)

@@ -32,10 +32,15 @@ type inlineStat struct {
 	name    string // below multi/
 	size    int64
 	modTime time.Time
+	changed time.Time // as sameTimes has it
+}
+
+func statInline(info fs.FileInfo) inlineStat {
+	return inlineStat{info.Name(), info.Size(), info.ModTime(), changed(info)}
 }
 
 func (a inlineStat) same(b inlineStat) bool {
-	return a.name == b.name && a.size == b.size && a.modTime.Equal(b.modTime)
+	return a.name == b.name && a.size == b.size && a.modTime.Equal(b.modTime) && a.changed.Equal(b.changed)
 }
 
 // parseInline reads the text of one file.
@@ -120,9 +125,8 @@ func (f *inlineFile) keeps(older *inlineFile) bool {
 
 // A file that was written to a moment ago and looks unfinished is read again.
 const (
-	inlineTries  = 4
-	inlineWait   = 40 * time.Millisecond // before the second attempt; doubled for each further one
-	inlineRecent = 2 * time.Second
+	inlineTries = 4
+	inlineWait  = 40 * time.Millisecond // before the second attempt; doubled for each further one
 )
 
 // readInlineFile reads a file of multi/. The plugin rewrites these in place, so
@@ -145,10 +149,8 @@ func readInlineFile(ctx context.Context, path string, older *inlineFile) (f *inl
 			return nil, false, err
 		}
 		f = parseInline(stat, data)
-		age := time.Since(stat.modTime)
-		young := -inlineRecent < age && age < inlineRecent
 		odd := f.counts.skipped > 0 || len(bytes.TrimSpace(data)) == 0 || !f.keeps(older)
-		if whole && !(young && odd) {
+		if whole && !(odd && young(stat.modTime)) {
 			return f, true, nil
 		}
 	}
@@ -187,9 +189,8 @@ func readWhole(path string) (stat inlineStat, data []byte, whole bool, err error
 	if err != nil {
 		return stat, nil, false, err
 	}
-	stat = inlineStat{filepath.Base(path), before.Size(), before.ModTime()}
-	same := after.Size() == before.Size() && after.ModTime().Equal(before.ModTime())
-	return stat, data, same && int64(len(data)) == before.Size(), nil
+	stat = statInline(before)
+	return stat, data, stat.same(statInline(after)) && int64(len(data)) == stat.size, nil
 }
 
 // inlineFiles lists the files of multi/, the index of plugin versions before 4.7,
@@ -230,7 +231,7 @@ func inlineStats(dir string) []inlineStat {
 	var stats []inlineStat
 	for _, entry := range inlineFiles(dir) {
 		if info, err := entry.Info(); err == nil {
-			stats = append(stats, inlineStat{entry.Name(), info.Size(), info.ModTime()})
+			stats = append(stats, statInline(info))
 		}
 	}
 	return stats

@@ -86,7 +86,7 @@ func heldBySnapshot(x *Index) (count int) {
 	return count
 }
 
-// A file that is met while the plugin is in the middle of writing it.
+// T1, T3: a file that is met while the plugin is in the middle of writing it.
 func TestInlineShortRead(t *testing.T) {
 	v := newInlineVault(t)
 	line := func(path string, axis int) string {
@@ -132,7 +132,7 @@ func TestInlineShortRead(t *testing.T) {
 	}
 }
 
-// Beside a plugin that rewrites its files in place all the time, every vector is
+// T3: beside a plugin that rewrites its files in place all the time, every vector is
 // that of the text which the record names.
 func TestInlineBesideABusyPlugin(t *testing.T) {
 	v := newInlineVault(t)

@@ -23,8 +23,9 @@ type loader struct {
 	records map[string]*record // live ones, by path, of the last attempt
 	config  *config            // last complete one
 	fresh   *freshness
+	sizes   map[string]int64 // of the multifiles at the last load that succeeded
 	retries int
-	busy    time.Time // since when the plugin seems to renumber rows; zero = it does not
+	busy    time.Time // since when the plugin seems to replace files; zero = it does not
 
 	excluded func(path string) bool // as at the last scan
 	lastScan *scan
@@ -76,7 +77,7 @@ func (l *loader) load(ctx context.Context, haveOlder bool) (*Snapshot, *listing,
 			return nil, nil, err
 		}
 	}
-	a := &attempt{loader: l, force: !haveOlder || l.stuck()}
+	a := &attempt{loader: l, force: !haveOlder}
 	if err := a.run(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -100,26 +101,32 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// stuckAfter is how long a leftover of the plugin's Optimize must stand before
-// it counts as one of a crash.
+// stuckAfter is how long a leftover of a rewrite must stand before it counts as one
+// of a crash.
 const stuckAfter = 30 * time.Second
 
 func (l *loader) stuck() bool { return !l.busy.IsZero() && time.Since(l.busy) > stuckAfter }
 
-// checkBusy remembers since when the plugin renumbers rows and says to come back
-// later while it does.
+// checkBusy remembers since when the plugin replaces files and says to come back
+// later while it does. Between the swaps of Optimize the vectors are not those the
+// log points to and nothing but its mark tells, so not even a first load may
+// go on unless the mark is old.
 func (l *loader) checkBusy(files *listing, force bool) error {
-	if len(files.rewriting) == 0 {
+	name := files.busy()
+	if name == "" {
 		l.busy = time.Time{}
 		return nil
 	}
 	if l.busy.IsZero() {
 		l.busy = time.Now()
 	}
-	if force {
+	if at := files.rewritten; len(files.rewriting) > 0 && at.Before(l.busy) {
+		l.busy = at
+	}
+	if l.stuck() || force && len(files.rewriting) == 0 {
 		return nil
 	}
-	return &retryError{fmt.Sprintf("the plugin is rewriting its index (%s)", files.rewriting[0])}
+	return &retryError{fmt.Sprintf("the plugin is rewriting its index (%s)", name)}
 }
 
 // readConfig reads the settings. The plugin rewrites them in place, so an

@@ -7,6 +7,7 @@ import (
 	"testing"
 )
 
+// T1, T8: lines that are whole, cut, and damaged in every way.
 func TestParseLine(t *testing.T) {
 	const record = `{"last_read":{"hash":"x"}}`
 	for _, c := range []struct {

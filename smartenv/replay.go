@@ -91,6 +91,20 @@ func (r *replay) update(ctx context.Context, dir string, shards []shard) (*repla
 	return fresh, nil
 }
 
+// unfinished says whether a log that was read from its beginning may be in the
+// middle of being written anew: it is young and lacks a note that it had.
+func (r *replay) unfinished(before *replay) bool {
+	if !slices.ContainsFunc(r.shards, func(st shardState) bool { return young(st.info.ModTime()) }) {
+		return false
+	}
+	for path := range before.records {
+		if r.records[path] == nil {
+			return true
+		}
+	}
+	return false
+}
+
 // readAll replays what is new in every shard. After an error the replay is in no
 // state to go on.
 func (r *replay) readAll(ctx context.Context, dir string, shards []shard) error {

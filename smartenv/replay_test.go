@@ -49,6 +49,7 @@ func simpleLine(path string, hash int) string {
 	return fmt.Sprintf(`"smart_sources:%s": {"last_read":{"hash":"h%d"}},`, path, hash)
 }
 
+// T1: half a line has no effect, and costs nothing but itself.
 func TestReplayGoesOn(t *testing.T) {
 	v := newFakeVault(t)
 	v.log(simpleLine("a.md", 1), simpleLine("b.md", 1))
@@ -87,7 +88,7 @@ func TestReplayGoesOn(t *testing.T) {
 	}
 }
 
-// Random appends, cut at random places, end in the state of a full read.
+// T1: random appends, cut at random places, end in the state of a full read.
 func TestReplayGoesOnAtRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	lines := []string{simpleLine("a.md", 1), simpleLine("b.md", 2), simpleLine("a.md", 3), `"smart_sources:a.md": null,`,
@@ -107,6 +108,7 @@ func TestReplayGoesOnAtRandom(t *testing.T) {
 	}
 }
 
+// T3, T4, A 18: only a log that grew is gone on with.
 func TestReplayReadsAnewWhenItMust(t *testing.T) {
 	const second = ".smart-env/smart_sources/smart_sources_1.ajson"
 	for _, c := range []struct {
@@ -138,7 +140,7 @@ func TestReplayReadsAnewWhenItMust(t *testing.T) {
 	}
 }
 
-// A log that was rewritten in place and is longer than before cannot be told from
+// T3: a log that was rewritten in place and is longer than before cannot be told from
 // one that grew by its size; the bytes before the end tell.
 func TestReplayNoticesRewriteInPlace(t *testing.T) {
 	v := newFakeVault(t)
@@ -182,6 +184,8 @@ func TestOnlyTheTailIsRead(t *testing.T) {
 	}
 }
 
+// A 1, A 18: the files of an index are known by their exact names, and shards replay
+// in the order of their numbers.
 func TestShardNames(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{
@@ -216,6 +220,7 @@ func TestShardNames(t *testing.T) {
 	}
 }
 
+// T3, T4: what may happen to a file that is being read.
 func TestUnmoved(t *testing.T) {
 	for _, c := range []struct {
 		name   string

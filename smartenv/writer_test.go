@@ -182,7 +182,7 @@ func (p *busyPlugin) step() {
 	}
 }
 
-// Whatever the plugin does between two steps of an attempt, the attempt either
+// T1 to T4: whatever the plugin does between two steps of an attempt, the attempt either
 // ends in a retry or in vectors that belong to their items.
 func TestRewriteBetweenSteps(t *testing.T) {
 	fp := fakeModel.Fingerprint()
@@ -247,7 +247,7 @@ func TestRewriteBetweenSteps(t *testing.T) {
 	}
 }
 
-// Readers beside a plugin that never rests always see vectors that belong to
+// T1 to T4, T6: readers beside a plugin that never rests always see vectors that belong to
 // their items, and in the end the newest state.
 func TestBesideABusyPlugin(t *testing.T) {
 	p := newBusyPlugin(t, 20)
