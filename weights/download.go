@@ -26,6 +26,7 @@ const (
 // attempt ended, compared with the hub's digest and the pinned one, and only
 // then under its name.
 type download struct {
+	disk   disk
 	hub    *hub
 	dir    string
 	name   string
@@ -44,7 +45,7 @@ type download struct {
 // run fetches the file and returns its sha256 (hex). When it fails, the final
 // name has not been touched; the part stays if it can be of use.
 func (d *download) run(ctx context.Context, shared bool) (sum string, err error) {
-	if d.part, err = openPart(d.dir, d.name, shared); err != nil {
+	if d.part, err = openPart(d.disk, d.dir, d.name, shared); err != nil {
 		return "", &diskError{err}
 	}
 	defer func() {
@@ -244,7 +245,7 @@ func looksLikePage(b []byte) bool {
 
 // verify compares the finished part with what was promised.
 func (d *download) verify() (sum string, err error) {
-	c, err := hashFile(d.part.file)
+	c, err := hashFile(d.part.file, d.part.have)
 	if err != nil {
 		return "", &diskError{err}
 	}
