@@ -50,7 +50,7 @@ func (d *download) run(ctx context.Context, shared bool) (sum string, err error)
 	}
 	defer func() {
 		var mismatch *mismatchError
-		if errors.As(err, &mismatch) || diskFull(err) || errors.Is(err, errNoFile) {
+		if errors.As(err, &mismatch) || diskFull(err) || errors.Is(err, errNoFile) || errors.Is(err, errRestart) {
 			d.part.remove()
 		} else if err != nil {
 			d.part.leave()
@@ -155,6 +155,9 @@ func (d *download) attempt(ctx context.Context) error {
 // place decides where the answer's bytes go and prepares the part for them.
 // whole says that the part already has them all.
 func (d *download) place(a answer) (whole bool, err error) {
+	if coding := a.Header.Get("Content-Encoding"); hasFile(a.StatusCode) && coding != "" && coding != "identity" {
+		return false, &mismatchError{fmt.Sprintf("the answer is compressed (%.20q), though the file was asked for as it is", coding)}
+	}
 	now := partState{ETag: strongETag(a.Header.Get("ETag")), Digest: a.digest, Size: a.size}
 	switch a.StatusCode {
 	case http.StatusOK:
