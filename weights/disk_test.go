@@ -3,103 +3,18 @@ package weights
 import (
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
 	"smart-connections-mcp/bert"
 )
-
-// faulty is a disk of which one operation fails, or all from one on.
-type faulty struct {
-	at      int // the one that fails, from 1; 0 = none
-	lasting bool
-	err     error
-	half    bool // a read or write does half of its work before it fails
-
-	mu    sync.Mutex
-	trace []string // "op path" of all operations so far
-}
-
-func (f *faulty) disk() disk {
-	return disk{fault: f.fault, files: func(dir string) fs.FS { return faultyFS{os.DirFS(dir), f} }}
-}
-
-func (f *faulty) fault(op, path string, n int) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.trace = append(f.trace, op+" "+filepath.ToSlash(path))
-	if now := len(f.trace); f.at == 0 || now < f.at || now > f.at && !f.lasting {
-		return 0, nil
-	}
-	if !f.half {
-		n = 0
-	}
-	return n / 2, &fs.PathError{Op: op, Path: path, Err: f.err}
-}
-
-func (f *faulty) lock(file *os.File) (lockState, error) {
-	if _, err := f.fault("lock", file.Name(), 0); err != nil {
-		return lockUnsupported, err
-	}
-	return tryLock(file)
-}
-
-// failed is the operation that did not succeed, "" when there was none.
-func (f *faulty) failed() string {
-	if f.at == 0 || f.at > len(f.trace) {
-		return ""
-	}
-	return f.trace[f.at-1]
-}
-
-// faultyFS is a folder on a faulty disk.
-type faultyFS struct {
-	fs.FS
-	faulty *faulty
-}
-
-func (f faultyFS) Open(name string) (fs.File, error) {
-	if _, err := f.faulty.fault("look at", name, 0); err != nil {
-		return nil, err
-	}
-	file, err := f.FS.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	return faultyFile{file, name, f.faulty}, nil
-}
-
-type faultyFile struct {
-	fs.File
-	name   string
-	faulty *faulty
-}
-
-func (f faultyFile) Read(b []byte) (int, error) {
-	done, fault := f.faulty.fault("read", f.name, len(b))
-	if fault != nil {
-		b = b[:done]
-	}
-	n, err := f.File.Read(b)
-	if fault != nil {
-		err = fault
-	}
-	return n, err
-}
-
-func (f faultyFile) ReadDir(n int) ([]fs.DirEntry, error) {
-	if _, err := f.faulty.fault("list", f.name, 0); err != nil {
-		return nil, err
-	}
-	return f.File.(fs.ReadDirFile).ReadDir(n)
-}
 
 // situations are what a load may find.
 var situations = []struct {
@@ -361,5 +276,53 @@ func TestFaultsLeakNoFiles(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+// D1: a few failures mean more than that one operation was not done.
+func TestWhatAFaultMeans(t *testing.T) {
+	for _, c := range []struct {
+		name, operation string // the operation's end, below the model's folder
+		err             error
+		files           string // in the cache before
+		want            []string
+		left            string
+	}{
+		// What a failed sync left on the disk, nobody knows.
+		{"sync", "sync /model.safetensors.part", syscall.EIO, "", []string{weightsFile, "input/output error"}, "config.json tokenizer.json"},
+		{"close", "close /model.safetensors.part", syscall.EIO, "", []string{weightsFile, "input/output error"}, "config.json tokenizer.json"},
+		// A record that stays would speak of other files.
+		{"remove", "remove /" + sumsFile, syscall.EACCES, "garbage", []string{sumsFile, "permission denied"}, sumsFile},
+		// Where there is no digest, the length still tells.
+		{"read back", "read back /model.safetensors.part", io.EOF, "", []string{weightsFile, "bytes are there"}, "config.json model.safetensors.part model.safetensors.part.state tokenizer.json"},
+	} {
+		h := newFakeHub(t, model(t, nil))
+		h.on("", func(w http.ResponseWriter, r *http.Request) { // a mirror without digests
+			w.Header().Set("ETag", `"v1"`)
+			http.ServeContent(w, r, "", noTime, strings.NewReader(h.files[fileOf(r)]))
+		})
+		s := h.source(t)
+		dir, _ := s.modelDir(testModel)
+		if c.files != "" {
+			os.MkdirAll(dir, 0o755)
+			os.WriteFile(filepath.Join(dir, sumsFile), []byte(c.files), 0o644)
+		}
+		op, path, _ := strings.Cut(c.operation, "/")
+		sound := s
+		s.disk.fault = func(o, p string, n int) (int, error) {
+			if o+" " == op && p == filepath.Join(dir, path) {
+				return n / 2, c.err
+			}
+			return 0, nil
+		}
+		_, err := s.Load(t.Context(), testModel)
+		expect(t, c.name, err, append(c.want, testModel, dir, "SMART_MODEL_CACHE")...)
+		if got := names(t, s); got != c.left {
+			t.Errorf("%s: the cache holds %s, want %s", c.name, got, c.left)
+		}
+		if _, err := sound.Load(t.Context(), testModel); err != nil {
+			t.Errorf("%s: the next load: %v", c.name, err)
+		}
+		checkNames(t, c.name, h, s)
 	}
 }
