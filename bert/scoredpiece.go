@@ -18,7 +18,8 @@ type scoredPiece struct {
 // There may be a quarter of a million, for which the json package takes a
 // second.
 func scoredPieces(list []byte) ([]scoredPiece, error) {
-	pieces := make([]scoredPiece, 0, bytes.Count(list, []byte("[")))
+	// The shortest entry is ["",0], and a piece may consist of brackets.
+	pieces := make([]scoredPiece, 0, min(bytes.Count(list, []byte("[")), len(list)/7))
 	for list = skipTo(list[1:]); list[0] != ']'; list = skipTo(list) {
 		var text []byte
 		if list[0] == '[' {
@@ -45,7 +46,8 @@ func scoredPieces(list []byte) ([]scoredPiece, error) {
 // that comes twice, the last id counts. The json package takes five times as
 // long.
 func numberedPieces(table []byte) (map[string]int, error) {
-	ids := make(map[string]int, bytes.Count(table, []byte(":")))
+	// The shortest entry is "":0, and a piece may consist of colons.
+	ids := make(map[string]int, min(bytes.Count(table, []byte(":")), len(table)/5))
 	for table = skipTo(table[1:]); table[0] != '}'; table = skipTo(table) {
 		end := stringEnd(table)
 		piece, err := unquote(table[:end])

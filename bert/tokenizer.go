@@ -2,6 +2,7 @@ package bert
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -102,6 +103,7 @@ type literals struct {
 
 func newLiterals(list []Literal, ids map[string]int) literals {
 	var l literals
+	begins := map[rune]bool{}
 	for _, token := range list {
 		id, known := ids[token.Text]
 		if !known {
@@ -109,10 +111,9 @@ func newLiterals(list []Literal, ids map[string]int) literals {
 		}
 		l.longest = append(l.longest, literal{token, id})
 		first, _ := utf8.DecodeRuneInString(token.Text)
-		if !strings.ContainsRune(l.first, first) {
-			l.first += string(first)
-		}
+		begins[first] = true
 	}
+	l.first = string(slices.Sorted(maps.Keys(begins)))
 	slices.SortStableFunc(l.longest, func(a, b literal) int { return cmp.Compare(len(b.Text), len(a.Text)) })
 	return l
 }

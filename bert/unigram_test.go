@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -246,27 +248,50 @@ func TestNFKCLong(t *testing.T) {
 	}
 }
 
-// A text that a client may send takes no noticeable time, whatever is in it:
-// it grows by normalising, or consists of one word of unknown characters, of
-// marks, of the longest pieces.
+// A text that a client may send costs not much more, for each byte of what it is
+// normalised to, than ordinary words do here and now, in time and memory, whatever is in it: it grows by
+// normalising, or consists of one word of unknown characters, of marks, of the
+// longest pieces.
 func TestUnigramHostile(t *testing.T) {
 	skipShort(t)
 	alone := map[string]json.RawMessage{"pre_tokenizer": json.RawMessage(`{"type":"Metaspace"}`)}
 	for name, tok := range map[string]*tokenizer{"words": patched(t, unigramFile, nil), "one word": patched(t, unigramFile, alone)} {
 		for _, part := range []string{"a", "\uFDFA", "☃", "\u0301\u0323", "中", "😀", " ", "<mask> ", "<", "\uFF5E", "a\u0301 "} {
-			text := strings.Repeat(part, 8192/len([]rune(part)))
-			fastest := time.Hour
-			for range 3 { // the machine may be busy
-				start := time.Now()
-				tok.fit(new(buffers), text, 512)
-				fastest = min(fastest, time.Since(start))
+			hostile, words := repeated(part, 8192), repeated("how to prune the roses ", 8192)
+			cost, usual := fitCost(tok, hostile), fitCost(tok, words)
+			for range 4 { // the machine may be busy
+				cost, usual = min(cost, fitCost(tok, hostile)), min(usual, fitCost(tok, words))
 			}
-			if fastest > time.Second {
-				t.Errorf("%s: 8192 characters of %q take %v", name, part, fastest)
+			size := len(norm.NFKC.String(hostile))
+			if cost*time.Duration(len(words)) > 100*usual*time.Duration(size) {
+				t.Errorf("%s: 8192 characters of %q take %v, of words %v", name, part, cost, usual)
 			}
-			t.Logf("%s: %q %v", name, part, fastest)
+			got, most := fitBytes(tok, hostile), 4000*uint64(size)
+			if got > most {
+				t.Errorf("%s: 8192 characters of %q take %d bytes, want at most %d", name, part, got, most)
+			}
+			t.Logf("%s: %q %v, of words %v; %d bytes of %d", name, part, cost, usual, got, most)
 		}
 	}
+}
+
+// repeated is part again and again, so many characters.
+func repeated(part string, chars int) string {
+	return strings.Repeat(part, chars/utf8.RuneCountInString(part))
+}
+
+func fitCost(tok *tokenizer, text string) time.Duration {
+	start := time.Now()
+	tok.fit(new(buffers), text, 512)
+	return time.Since(start)
+}
+
+func fitBytes(tok *tokenizer, text string) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	tok.fit(new(buffers), text, 512)
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }
 
 // A vocabulary as large as multilingual-e5-small's, which is read before the

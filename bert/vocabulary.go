@@ -1,6 +1,7 @@
 package bert
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -76,12 +77,27 @@ func VocabularyFromText(vocabTxt, tokenizerConfigJSON []byte) (Vocabulary, error
 			Prefix:       "##", MaxWordChars: 100,
 		},
 	}
+	lines := bytes.Count(vocabTxt, []byte("\n")) + 1
+	if lines > maxRows {
+		return Vocabulary{}, fmt.Errorf("vocab.txt: %d lines: want at most %d", lines, maxRows)
+	}
+	v.Tokens = make([]string, 0, lines)
 	for line := range strings.Lines(string(vocabTxt)) {
 		line = strings.TrimSuffix(line, "\n")
 		v.Tokens = append(v.Tokens, strings.TrimSuffix(line, "\r"))
 	}
-	for _, name := range append([]tokenName{file.Pad, file.Unk, file.Cls, file.Sep, file.Mask}, file.Additional...) {
-		if name != "" && slices.Contains(v.Tokens, string(name)) {
+	known := make(map[string]bool, 5+len(file.Additional)) // of the special tokens, those in the vocabulary
+	special := append([]tokenName{file.Pad, file.Unk, file.Cls, file.Sep, file.Mask}, file.Additional...)
+	for _, name := range special {
+		known[string(name)] = false
+	}
+	for _, token := range v.Tokens {
+		if _, asked := known[token]; asked {
+			known[token] = true
+		}
+	}
+	for _, name := range special {
+		if name != "" && known[string(name)] {
 			v.Special = append(v.Special, Literal{Text: string(name)})
 		}
 	}

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 
 	"smart-connections-mcp/bert"
 )
@@ -26,6 +26,10 @@ const sumsFile = "SHA256SUMS"
 
 // errNotCached says that the cache does not hold the model, or not all of it.
 var errNotCached = errors.New("not in the cache")
+
+// errUnreadable ends the errors about a cache that the system does not let us
+// read: nothing tells that what it holds is bad, so it is not fetched again.
+var errUnreadable = errors.New("set SMART_MODEL_CACHE to a folder that can be read and written, or " + wayOut)
 
 // DefaultCacheDir is where models are kept unless SMART_MODEL_CACHE says
 // otherwise: smart-connections-mcp below $XDG_CACHE_HOME, on Windows
@@ -55,13 +59,16 @@ func cacheDir(goos string, getenv func(string) string) (string, error) {
 
 // loadCached loads a model from its folder in the cache and checks on the way
 // that every file is still what was fetched.
-func loadCached(dir string) (bert.Checkpoint, error) {
-	sums, err := cachedSums(dir)
+func loadCached(d disk, dir string) (bert.Checkpoint, error) {
+	sums, err := cachedSums(d, dir)
 	if err != nil {
 		return bert.Checkpoint{}, err
 	}
-	c, err := folder{files: os.DirFS(dir), sums: sums}.load()
-	if err != nil {
+	c, err := folder{files: d.dir(dir), sums: sums}.load()
+	switch _, system := errors.AsType[syscall.Errno](err); {
+	case system:
+		return c, fmt.Errorf("%s in %s: %w", err, dir, errUnreadable)
+	case err != nil:
 		return c, fmt.Errorf("%w: delete the folder %s, and the model is fetched again at the next start", err, dir)
 	}
 	return c, nil
@@ -69,14 +76,14 @@ func loadCached(dir string) (bert.Checkpoint, error) {
 
 // cachedSums reads the recorded digests of a complete model. The error is
 // errNotCached when the record or a file in it is not there.
-func cachedSums(dir string) (map[string]string, error) {
-	path := filepath.Join(dir, sumsFile)
-	data, err := os.ReadFile(path)
+func cachedSums(d disk, dir string) (map[string]string, error) {
+	files := d.dir(dir)
+	data, err := fs.ReadFile(files, sumsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errNotCached
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: set SMART_MODEL_CACHE to a folder that can be read and written, or %s", path, bare(err), wayOut)
+		return nil, fmt.Errorf("%s in %s: %w: %w", sumsFile, dir, bare(err), errUnreadable)
 	}
 	sums := map[string]string{}
 	for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
@@ -88,7 +95,7 @@ func cachedSums(dir string) (map[string]string, error) {
 		return nil, errNotCached
 	}
 	for name := range sums {
-		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); errors.Is(err, fs.ErrNotExist) {
+		if _, err := fs.Stat(files, name); errors.Is(err, fs.ErrNotExist) {
 			return nil, errNotCached
 		}
 	}
@@ -97,12 +104,12 @@ func cachedSums(dir string) (map[string]string, error) {
 
 // writeSums makes the folder a complete model. Where it came from stands in a
 // comment, for people.
-func writeSums(dir, origin string, sums map[string]string, shared bool) error {
+func writeSums(d disk, dir, origin string, sums map[string]string, shared bool) error {
 	text := fmt.Appendf(nil, "# %s\n", origin)
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		text = fmt.Appendf(text, "%s  %s\n", sums[name], name)
 	}
-	p, err := openPart(dir, sumsFile, shared)
+	p, err := openPart(d, dir, sumsFile, shared)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"os"
+	"math"
 	"strings"
 )
 
@@ -40,17 +40,18 @@ func parseDigest(etag string) digest {
 // content is what a file on disk hashes to.
 type content struct{ sha256, git digest }
 
-// hashFile reads f from its beginning. It is the file that is asked, not the
-// bytes that were written to it: a torn write or a bad resume must show.
-func hashFile(f *os.File) (content, error) {
-	size, err := f.Seek(0, io.SeekEnd)
+// hashFile reads f, which should have size bytes, from its beginning. It is the
+// file that is asked, not the bytes that were written to it: a torn write or a
+// bad resume must show, also where there is no digest to compare with.
+func hashFile(f diskFile, size int64) (content, error) {
+	whole, blob := sha256.New(), sha1.New()
+	fmt.Fprintf(blob, "blob %d\x00", size)
+	n, err := io.Copy(io.MultiWriter(whole, blob), io.NewSectionReader(f, 0, math.MaxInt64))
 	if err != nil {
 		return content{}, err
 	}
-	whole, blob := sha256.New(), sha1.New()
-	fmt.Fprintf(blob, "blob %d\x00", size)
-	if _, err := io.Copy(io.MultiWriter(whole, blob), io.NewSectionReader(f, 0, size)); err != nil {
-		return content{}, err
+	if n != size {
+		return content{}, fmt.Errorf("%d bytes are there, %d were written", n, size)
 	}
 	return content{
 		sha256: digest{kindSHA256, hex.EncodeToString(whole.Sum(nil))},

@@ -26,6 +26,7 @@ const (
 // attempt ended, compared with the hub's digest and the pinned one, and only
 // then under its name.
 type download struct {
+	disk   disk
 	hub    *hub
 	dir    string
 	name   string
@@ -44,12 +45,12 @@ type download struct {
 // run fetches the file and returns its sha256 (hex). When it fails, the final
 // name has not been touched; the part stays if it can be of use.
 func (d *download) run(ctx context.Context, shared bool) (sum string, err error) {
-	if d.part, err = openPart(d.dir, d.name, shared); err != nil {
+	if d.part, err = openPart(d.disk, d.dir, d.name, shared); err != nil {
 		return "", &diskError{err}
 	}
 	defer func() {
 		var mismatch *mismatchError
-		if errors.As(err, &mismatch) || diskFull(err) || errors.Is(err, errNoFile) {
+		if errors.As(err, &mismatch) || diskFull(err) || errors.Is(err, errNoFile) || errors.Is(err, errRestart) {
 			d.part.remove()
 		} else if err != nil {
 			d.part.leave()
@@ -154,6 +155,9 @@ func (d *download) attempt(ctx context.Context) error {
 // place decides where the answer's bytes go and prepares the part for them.
 // whole says that the part already has them all.
 func (d *download) place(a answer) (whole bool, err error) {
+	if coding := a.Header.Get("Content-Encoding"); hasFile(a.StatusCode) && coding != "" && coding != "identity" {
+		return false, &mismatchError{fmt.Sprintf("the answer is compressed (%.20q), though the file was asked for as it is", coding)}
+	}
 	now := partState{ETag: strongETag(a.Header.Get("ETag")), Digest: a.digest, Size: a.size}
 	switch a.StatusCode {
 	case http.StatusOK:
@@ -244,7 +248,7 @@ func looksLikePage(b []byte) bool {
 
 // verify compares the finished part with what was promised.
 func (d *download) verify() (sum string, err error) {
-	c, err := hashFile(d.part.file)
+	c, err := hashFile(d.part.file, d.part.have)
 	if err != nil {
 		return "", &diskError{err}
 	}

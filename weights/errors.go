@@ -75,7 +75,7 @@ func (f *fetcher) explain(name string, err error) error {
 	case diskFull(err):
 		return fmt.Errorf("%s: no space is left for the cache folder %s: free some, or set SMART_MODEL_CACHE to a folder on another disk", name, f.dir)
 	case errors.As(err, &disk):
-		return fmt.Errorf("writing to the cache folder %s: %w: set SMART_MODEL_CACHE to a folder that can be written, or %s", f.dir, bare(disk.err), wayOut)
+		return fmt.Errorf("%s in the cache folder %s: %w: set SMART_MODEL_CACHE to a folder that can be written, or %s", name, f.dir, bare(disk.err), wayOut)
 	case errors.As(err, &silent):
 		return fmt.Errorf("%s: %w: the model is fetched once and needs the network for it; "+
 			"check HTTPS_PROXY and HF_ENDPOINT, or %s", name, err, wayOut)

@@ -87,15 +87,14 @@ func TestChangeOfForm(t *testing.T) {
 	}
 }
 
-// Two processes at once: both have the model in the end, and one has fetched it.
+// D3: two processes at once: both have the model in the end, and one has fetched it.
 func TestTwoProcesses(t *testing.T) {
 	for _, files := range bothForms(t) {
 		h := newFakeHub(t, files)
 		s := h.source(t)
 		var both []*exec.Cmd
 		for range 2 {
-			cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$") // which then only loads
-			cmd.Env = append(os.Environ(), "WEIGHTS_TEST_ENDPOINT="+h.URL, "WEIGHTS_TEST_CACHE="+s.CacheDir)
+			cmd := child(t, s)
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -188,7 +187,7 @@ func testDrip(t *testing.T, h *fakeHub) {
 	}
 }
 
-// Without any folder for a cache, a folder that the user names still serves.
+// D3: without any folder for a cache, a folder that the user names still serves.
 func TestNoHome(t *testing.T) {
 	_, err := DefaultCacheDir(func(string) string { return "" })
 	expect(t, "no home", err, "SMART_MODEL_CACHE")

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"path/filepath"
+	"syscall"
+	"time"
 
 	"smart-connections-mcp/bert"
 )
@@ -22,27 +24,25 @@ func (s Source) fetch(ctx context.Context, model, dir string) error {
 		defer h.client.CloseIdleConnections()
 	}
 	f := fetcher{source: s, hub: h, dir: dir, pin: pin, sums: map[string]string{}}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := s.disk.mkdir(dir); err != nil {
 		return f.explain(configFile, &diskError{err})
 	}
 	try := s.lock
 	if try == nil {
 		try = tryLock
 	}
-	release, held, err := lockDir(ctx, dir, try, s.log())
+	release, held, err := lockDir(ctx, s.disk, dir, try, s.log())
 	defer release()
 	if err != nil {
-		return f.explain(configFile, &diskError{err})
+		return f.explain(lockFile, &diskError{err})
 	}
-	if _, err := cachedSums(dir); err == nil {
-		return nil // another process was faster
+	if _, err := cachedSums(s.disk, dir); !errors.Is(err, errNotCached) {
+		return err // nil: another process was faster
 	}
-	f.shared = !held
-	if !f.shared {
-		// Leftovers of an interrupted fetch; the record first, or it would
-		// speak of files that are not the recorded ones.
-		for _, name := range []string{sumsFile, configFile, tokenizerFile, vocabFile, tokenizerConfigFile, weightsFile, onnxFile} {
-			os.Remove(filepath.Join(dir, filepath.FromSlash(name)))
+	f.sweep()
+	if f.shared = !held; !f.shared {
+		if err := f.clear(); err != nil {
+			return err
 		}
 	}
 	return f.all(ctx)
@@ -58,6 +58,32 @@ type fetcher struct {
 	sums   map[string]string // file name -> sha256 of what has been fetched
 }
 
+// clear deletes what an interrupted fetch completed; the record first, or it
+// would speak of files that are not the recorded ones.
+func (f *fetcher) clear() error {
+	for _, name := range []string{sumsFile, configFile, tokenizerFile, vocabFile, tokenizerConfigFile, weightsFile, onnxFile} {
+		err := f.source.disk.remove(filepath.Join(f.dir, filepath.FromSlash(name)))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return f.explain(name, &diskError{err})
+		}
+	}
+	return nil
+}
+
+// sweep deletes the parts with names of their own that nobody has written to
+// for a day: their process was killed, and no other can go on with them.
+func (f *fetcher) sweep() {
+	files := f.source.disk.dir(f.dir)
+	for _, pattern := range []string{"*.[0-9]*" + partSuffix, "*/*.[0-9]*" + partSuffix} {
+		parts, _ := fs.Glob(files, pattern)
+		for _, name := range parts {
+			if info, err := fs.Stat(files, name); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
+				f.source.disk.remove(filepath.Join(f.dir, filepath.FromSlash(name)))
+			}
+		}
+	}
+}
+
 // all fetches the files, the small ones first: a model that we cannot run is
 // refused before its weights are on their way.
 func (f *fetcher) all(ctx context.Context) error {
@@ -66,10 +92,10 @@ func (f *fetcher) all(ctx context.Context) error {
 	if err := f.file(ctx, configFile); err != nil {
 		return err
 	}
-	have := folder{files: os.DirFS(f.dir)}
+	have := folder{files: f.source.disk.dir(f.dir)}
 	data, err := have.read(configFile)
 	if err != nil {
-		return err
+		return f.reading(configFile, err)
 	}
 	if _, err := bert.ParseConfig(data); err != nil {
 		return err
@@ -78,17 +104,26 @@ func (f *fetcher) all(ctx context.Context) error {
 		return err
 	}
 	if _, err := have.vocabulary(); err != nil {
-		return err
+		return f.reading(tokenizerFile, err)
 	}
 	if err := f.weights(ctx); err != nil {
 		return err
 	}
 	origin := fmt.Sprintf("%s at %s from %s", f.hub.model, f.hub.revision, f.hub.base.Redacted())
-	if err := writeSums(f.dir, origin, f.sums, f.shared); err != nil {
+	if err := writeSums(f.source.disk, f.dir, origin, f.sums, f.shared); err != nil {
 		return f.explain(sumsFile, &diskError{err})
 	}
 	log.Info("fetched a model", "model", f.hub.model, "revision", f.hub.revision)
 	return nil
+}
+
+// reading explains what the system says when a file is read back. What is wrong
+// with the file's content says so itself.
+func (f *fetcher) reading(name string, err error) error {
+	if _, system := errors.AsType[syscall.Errno](err); system {
+		return f.explain(name, &diskError{err})
+	}
+	return err
 }
 
 // tokenizer fetches tokenizer.json or, where there is none, vocab.txt and what
@@ -135,16 +170,17 @@ func (f *fetcher) weights(ctx context.Context) error {
 // forget deletes what an interrupted download of a file left.
 func (f *fetcher) forget(name string) {
 	path := filepath.Join(f.dir, filepath.FromSlash(name))
-	os.Remove(path + partSuffix)
-	os.Remove(path + partSuffix + stateSuffix)
-	os.Remove(filepath.Dir(path)) // the sub-folder, when it is empty now
+	disk := f.source.disk
+	disk.remove(path + partSuffix)
+	disk.remove(path + partSuffix + stateSuffix)
+	disk.remove(filepath.Dir(path)) // the sub-folder, when it is empty now
 }
 
 // file fetches one file. Once an answer told the commit, all further files are
 // asked from it, so that a push in between cannot mix two states of a model.
 func (f *fetcher) file(ctx context.Context, name string) error {
 	d := &download{
-		hub: f.hub, dir: f.dir, name: name,
+		disk: f.source.disk, hub: f.hub, dir: f.dir, name: name,
 		limit:  sizeLimit(name),
 		limits: f.source.limits.orDefault(),
 		show:   &progress{w: f.source.Progress, what: f.hub.model + " " + name},

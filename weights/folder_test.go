@@ -254,7 +254,7 @@ func TestLongListing(t *testing.T) {
 	}
 }
 
-// A file of the cache that has changed is named, whatever the change.
+// D2: a file of the cache that has changed is named, whatever the change.
 func TestDigestsAtLoad(t *testing.T) {
 	files := model(t, nil)
 	sums := map[string]string{}

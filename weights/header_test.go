@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -105,6 +108,31 @@ func TestHeaderWithTooManyTensors(t *testing.T) {
 	}
 }
 
+// globbed is the files that are there.
+func globbed(t testing.TB, pattern string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+// beginning is the first bytes of a file, at most so many.
+func beginning(t testing.TB, path string, most int64) []byte {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
 // FuzzReadParams: whatever the bytes, no panic; what is accepted has the wanted
 // shape; and memory stays in proportion to the file, whatever the header says.
 func FuzzReadParams(f *testing.F) {
@@ -114,6 +142,9 @@ func FuzzReadParams(f *testing.F) {
 	f.Add(file(`{"w":{"dtype":"F16","shape":[2,3],"data_offsets":[0,12]},"encoder.layer.0.b":{"dtype":"BF16","shape":[4],"data_offsets":[12,20]}}`, 20))
 	f.Add(file(`{"w":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}}`, 0))
 	f.Add(bytes.Repeat([]byte{0xff}, 64))
+	for _, path := range append(globbed(f, shared+"/*/"+weightsFile), filepath.Join(tiny, weightsFile)) {
+		f.Add(beginning(f, path, 64<<10)) // a header as it comes, whose values are cut
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

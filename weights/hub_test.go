@@ -287,7 +287,7 @@ func TestParseDigest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := hashFile(f)
+		c, err := hashFile(diskFile{File: f}, int64(len(text)))
 		f.Close()
 		if err != nil || c.git.Hex != want || c.sha256.Hex != sha256Of(text) {
 			t.Errorf("hashFile(%q) = %v, %v, want git %s", text, c, err, want)

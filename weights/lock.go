@@ -23,14 +23,14 @@ const (
 // lockDir waits until this process alone may write in dir. held is false when
 // the file system has no locks: the caller then works beside others and must
 // use names of its own. release must be called in any case.
-func lockDir(ctx context.Context, dir string, try func(*os.File) (lockState, error), log *slog.Logger) (release func(), held bool, err error) {
-	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o644)
+func lockDir(ctx context.Context, d disk, dir string, try func(*os.File) (lockState, error), log *slog.Logger) (release func(), held bool, err error) {
+	f, err := d.open(filepath.Join(dir, lockFile))
 	if err != nil {
 		return func() {}, false, err
 	}
 	release = func() { f.Close() }
 	for waited := false; ; waited = true {
-		state, err := try(f)
+		state, err := try(f.File)
 		switch state {
 		case lockHeld:
 			return release, true, nil

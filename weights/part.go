@@ -19,7 +19,8 @@ const (
 // part is a file on its way: what has come of it, and of which content. Both
 // are on disk, so that a later process can go on where this one ended.
 type part struct {
-	file *os.File
+	disk disk
+	file diskFile
 	have int64 // bytes at the beginning that are right as far as we know
 	of   partState
 	own  bool   // other processes may not go on with it: it has a name of its own
@@ -37,29 +38,33 @@ type partState struct {
 // shared set, other processes may be at the same file without a lock: the part
 // then gets a name of its own. A name like onnx/model.onnx lies in a folder that
 // is made for it.
-func openPart(dir, name string, shared bool) (*part, error) {
-	p := &part{own: shared}
+func openPart(d disk, dir, name string, shared bool) (*part, error) {
+	p := &part{disk: d, own: shared}
 	path := filepath.Join(dir, filepath.FromSlash(name))
 	if in := filepath.Dir(path); in != filepath.Clean(dir) {
 		p.sub = in
-		if err := os.MkdirAll(in, 0o755); err != nil {
+		if err := d.mkdir(in); err != nil {
 			return nil, err
 		}
 	}
 	var err error
 	if shared {
-		p.file, err = os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*"+partSuffix)
+		p.file, err = d.createTemp(filepath.Dir(path), filepath.Base(path)+".*"+partSuffix)
 		return p, err
 	}
-	p.file, err = os.OpenFile(path+partSuffix, os.O_RDWR|os.O_CREATE, 0o644)
+	p.file, err = d.open(path + partSuffix)
 	if err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(p.statePath())
+	data, err := d.readFile(p.statePath())
 	if err != nil || json.Unmarshal(data, &p.of) != nil || !p.of.known() {
-		return p, p.discard() // bytes of unknown content are worth nothing
+		err = p.discard() // bytes of unknown content are worth nothing
+	} else {
+		p.have, err = p.file.Seek(0, io.SeekEnd)
 	}
-	p.have, err = p.file.Seek(0, io.SeekEnd)
+	if err != nil {
+		p.file.Close()
+	}
 	return p, err
 }
 
@@ -87,14 +92,14 @@ func (p *part) begin(of partState) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(p.statePath(), data, 0o644)
+	return p.disk.writeFile(p.statePath(), data)
 }
 
 // discard forgets the bytes and what they were of, in this order backwards: the
 // state goes first.
 func (p *part) discard() error {
 	p.of, p.have = partState{Size: -1}, 0
-	if err := os.Remove(p.statePath()); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := p.disk.remove(p.statePath()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return p.file.Truncate(0)
@@ -110,13 +115,14 @@ func (p *part) Write(b []byte) (int, error) {
 // moment the name holds the whole content or does not exist.
 func (p *part) publish(path string) error {
 	if err := errors.Join(p.file.Sync(), p.file.Close()); err != nil {
+		p.remove() // what the disk has of it, nobody knows: reading may show what was written, and a second sync succeed
 		return err
 	}
-	if err := rename(p.file.Name(), path); err != nil {
+	if err := p.disk.rename(p.file.Name(), path); err != nil {
 		return err
 	}
-	os.Remove(p.statePath()) // a state without a part is ignored
-	return syncDir(filepath.Dir(path))
+	p.disk.remove(p.statePath()) // a state without a part is ignored
+	return p.disk.syncDir(filepath.Dir(path))
 }
 
 // rename moves a file over another. On Windows that fails for as long as another
@@ -143,10 +149,10 @@ func (p *part) leave() {
 // remove ends the work on the part and deletes it.
 func (p *part) remove() {
 	p.file.Close()
-	os.Remove(p.file.Name())
-	os.Remove(p.statePath())
+	p.disk.remove(p.file.Name())
+	p.disk.remove(p.statePath())
 	if p.sub != "" {
-		os.Remove(p.sub) // which fails while something else is in it
+		p.disk.remove(p.sub) // which fails while something else is in it
 	}
 }
 

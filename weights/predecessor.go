@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"smart-connections-mcp/bert"
@@ -27,10 +26,11 @@ func (s Source) predecessors(model string) (bert.Checkpoint, error) {
 		return bert.Checkpoint{}, errNotCached
 	}
 	dir := filepath.Join(s.CacheDir, name)
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+	files := s.disk.dir(dir)
+	if info, err := fs.Stat(files, "."); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
 		return bert.Checkpoint{}, errNotCached
 	}
-	c, err := loadPredecessors(dir, s.pin(model))
+	c, err := loadPredecessors(files, s.pin(model))
 	if err != nil {
 		err = fmt.Errorf("the copy of the program before this one, in %s, is not used: %w", dir, err)
 		s.log().Warn("a model at hand is not used", "model", model, "error", err)
@@ -41,12 +41,12 @@ func (s Source) predecessors(model string) (bert.Checkpoint, error) {
 	return c, nil
 }
 
-func loadPredecessors(dir string, p pin) (bert.Checkpoint, error) {
+func loadPredecessors(files fs.FS, p pin) (bert.Checkpoint, error) {
 	if p.revision != "" {
 		// The predecessor took main, whatever that was on the day.
 		return bert.Checkpoint{}, fmt.Errorf("the plugin uses revision %s of this model, and nothing there tells which one it is", p.revision)
 	}
-	f := folder{files: os.DirFS(dir)}
+	f := folder{files: files}
 	if _, err := fs.Stat(f.files, onnxFile); errors.Is(err, fs.ErrNotExist) {
 		return bert.Checkpoint{}, f.noWeights(fmt.Errorf("no %s", onnxFile))
 	}

@@ -35,6 +35,7 @@ type Source struct {
 	// For tests.
 	pins   map[string]pin // nil = knownPins()
 	limits limits
+	disk   disk
 	lock   func(*os.File) (lockState, error) // nil = tryLock
 }
 
@@ -71,7 +72,7 @@ func (s Source) Load(ctx context.Context, model string) (bert.Checkpoint, error)
 	if err != nil {
 		return bert.Checkpoint{}, err
 	}
-	c, err := loadCached(dir)
+	c, err := loadCached(s.disk, dir)
 	if errors.Is(err, errNotCached) {
 		var why error
 		if c, why = s.predecessors(model); why == nil {
@@ -83,7 +84,7 @@ func (s Source) Load(ctx context.Context, model string) (bert.Checkpoint, error)
 			}
 			return bert.Checkpoint{}, fmt.Errorf("fetching the model %s: %w", model, err)
 		}
-		c, err = loadCached(dir)
+		c, err = loadCached(s.disk, dir)
 	}
 	if err != nil {
 		return bert.Checkpoint{}, fmt.Errorf("model %s in the cache: %w", model, err)
@@ -102,7 +103,7 @@ func (s Source) Cached(model string) bool {
 	if err != nil {
 		return true // nothing can be fetched
 	}
-	if _, err := cachedSums(dir); !errors.Is(err, errNotCached) {
+	if _, err := cachedSums(s.disk, dir); !errors.Is(err, errNotCached) {
 		return true
 	}
 	_, err = os.Stat(filepath.Join(s.CacheDir, filepath.FromSlash(model), filepath.FromSlash(onnxFile))) // the predecessor's

@@ -2,18 +2,11 @@ package weights
 
 import (
 	"bytes"
-	"context"
-	"io"
-	"maps"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"smart-connections-mcp/weights/builtin"
 )
@@ -133,7 +126,7 @@ func TestCacheDir(t *testing.T) {
 	}
 }
 
-// A file of the cache that changed is named; one that is gone is fetched again.
+// D2, D3: a file of the cache that changed is named, with the way out; one that is gone is fetched again.
 func TestDamagedCache(t *testing.T) {
 	h := newFakeHub(t, model(t, nil))
 	s := h.source(t)
@@ -176,96 +169,6 @@ func TestProgress(t *testing.T) {
 	if _, err := s.Load(t.Context(), testModel); err != nil || !strings.Contains(out.String(), testModel+" "+weightsFile) {
 		t.Errorf("Load wrote %q to Progress (%v)", out.String(), err)
 	}
-}
-
-// TestKilled kills a process that loads, at many moments. Whatever it leaves,
-// the next load finds a whole model or fetches one, and no file has its final
-// name with other content.
-func TestKilled(t *testing.T) {
-	if endpoint := os.Getenv("WEIGHTS_TEST_ENDPOINT"); endpoint != "" {
-		s := Source{CacheDir: os.Getenv("WEIGHTS_TEST_CACHE"), Endpoint: endpoint, limits: limits{wait: time.Millisecond}}
-		if _, err := s.Load(context.Background(), testModel); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	for _, files := range bothForms(t) {
-		kill(t, newFakeHub(t, files))
-	}
-}
-
-func kill(t *testing.T, h *fakeHub) {
-	slow := func(w http.ResponseWriter, r *http.Request) bool { // 50 ms for the weights
-		if !strings.HasPrefix(r.URL.Path, "/storage/") {
-			return false
-		}
-		text := h.files[h.weights()]
-		w.Header().Set("ETag", `"e"`)
-		http.ServeContent(w, r, "", noTime, &slowReader{strings.NewReader(text), len(text)/50 + 1})
-		return true
-	}
-	h.intercept = slow
-	s := h.source(t)
-	dir, _ := s.modelDir(testModel)
-	seen := map[string]bool{}
-	kills := 20
-	if testing.Short() {
-		kills = 10
-	}
-	for i := range kills {
-		if i%5 == 0 {
-			os.RemoveAll(dir)
-		}
-		killAfter(t, h.URL, s.CacheDir, len(h.asked())+1+i%6, h, time.Duration(i*i%17)*3*time.Millisecond)
-		seen[names(t, s)] = true
-		for name, text := range h.files {
-			if data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name))); err == nil && string(data) != text {
-				t.Fatalf("kill %d: %s has its name and %d wrong bytes", i, name, len(data))
-			}
-		}
-	}
-	t.Logf("states seen: %q", slices.Sorted(maps.Keys(seen)))
-	h.reset()
-	if _, err := s.Load(t.Context(), testModel); err != nil {
-		t.Errorf("after the kills: %v", err)
-	}
-	if got := names(t, s); got != h.complete() {
-		t.Errorf("after the kills the cache holds %s, want %s", got, h.complete())
-	}
-}
-
-// killAfter runs this test as a process of its own and kills it, a while after
-// the hub has had so many requests.
-func killAfter(t *testing.T, endpoint, cache string, requests int, h *fakeHub, while time.Duration) {
-	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
-	cmd.Env = append(os.Environ(), "WEIGHTS_TEST_ENDPOINT="+endpoint, "WEIGHTS_TEST_CACHE="+cache)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	for len(h.asked()) < requests {
-		select {
-		case <-ended: // it had the model already, or was quick
-			return
-		case <-time.After(time.Millisecond):
-		}
-	}
-	time.Sleep(while)
-	cmd.Process.Kill()
-	<-ended
-}
-
-// slowReader gives a few bytes per millisecond.
-type slowReader struct {
-	io.ReadSeeker
-	most int
-}
-
-func (r *slowReader) Read(b []byte) (int, error) {
-	time.Sleep(time.Millisecond)
-	return r.ReadSeeker.Read(b[:min(len(b), r.most)])
 }
 
 func TestPins(t *testing.T) {

@@ -43,6 +43,7 @@ func TestRefused(t *testing.T) {
 		{"endless number", plain, raw(stdbytes.Repeat([]byte{0xff}, 64)), []string{"byte 0: no number"}},
 		{"longer than the file", plain, raw(message{}.varint(1, 7).bytes(7, nil)[:3:3]), []string{"not an ONNX file"}},
 		{"exabytes", plain, raw([]byte("\x3a\xff\xff\xff\xff\xff\xff\xff\xff\x7f")), []string{"9223372036854775807 bytes should follow, 0 are left"}},
+		{"a hole", plain, raw(make([]byte, 64)), []string{"byte 0: no field begins with 0x0"}},
 		{"more than exabytes", plain, raw([]byte("\x3a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")), []string{"18446744073709551615 bytes should follow, 0 are left"}},
 		{"a gigabyte in a small tensor", plain, add(nil, append(message{}.varint(2, 1).text(8, "t"), "\x4a\x80\x80\x80\x80\x04"...)), []string{`"t"`, "1073741824 bytes should follow, 0 are left"}},
 		{"longer than the tensor, not than the file", plain, add(nil, append(message{}.varint(2, 1), "\x42\x10t"...), writeTensor("more", []int{3}, square[:3], rawF32)), []string{"16 bytes should follow, 1 are left"}},

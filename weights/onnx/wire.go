@@ -61,6 +61,9 @@ func (w *wire) field(end int64) (field, error) {
 		return field{}, err
 	}
 	f := field{key: key}
+	if key>>3 == 0 { // a hole in the file, say
+		return f, fmt.Errorf("byte %d: no field begins with %#x", begin, key)
+	}
 	switch key & 7 {
 	case varint:
 		f.value, err = w.varint(end)
