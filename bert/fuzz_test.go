@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -56,26 +58,61 @@ func FuzzFit(f *testing.F) {
 	})
 }
 
-// No files make the readers panic, and what they accept can be used. Give it
+// No files make the readers panic, and what they accept can be used: its sizes
+// are within bounds, and its tokenizer gives ids that it has. Give it
 // -fuzzminimizetime 10x: coverage varies with the order of maps, on which the
 // search for smaller inputs would otherwise spend its time.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(sound), []byte(tiny))
 	f.Add([]byte(sound), []byte(likely))
-	f.Fuzz(func(t *testing.T, config, vocabulary []byte) {
-		if c, err := ParseConfig(config); err == nil && c.head()*c.Heads != c.Hidden {
-			t.Errorf("ParseConfig(%q) = %+v", config, c)
+	for _, name := range []string{"../testdata/models/tiny-bert-48", "../../shared/models/all-MiniLM-L6-v2"} {
+		if config, err := os.ReadFile(name + "/config.json"); err == nil {
+			f.Add(config, []byte(tiny))
 		}
-		v, err := ParseVocabulary(vocabulary)
+	}
+	f.Fuzz(func(t *testing.T, config, vocabulary []byte) {
+		if c, err := ParseConfig(config); err == nil && (c.check() != nil || c.head()*c.Heads != c.Hidden) {
+			t.Errorf("ParseConfig(%q) = %+v, %v", config, c, c.check())
+		}
+		if v, err := ParseVocabulary(vocabulary); err == nil {
+			checkVocabulary(t, v)
+		}
+	})
+}
+
+// The lines of a vocab.txt are the pieces, and they can be used.
+func FuzzVocabularyFromText(f *testing.F) {
+	f.Add("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n##b\n", []byte(nil))
+	f.Add("[UNK]\r\n<s>\r\n</s>\r\nü", []byte(`{"cls_token":{"content":"<s>"},"sep_token":"</s>","pad_token":null,"strip_accents":true}`))
+	f.Add("[UNK]\n[CLS]\n[SEP]\n\n\xff\n", []byte(`{"do_lower_case":false,"additional_special_tokens":["\u00fc",null]}`))
+	f.Fuzz(func(t *testing.T, text string, config []byte) {
+		v, err := VocabularyFromText([]byte(text), config)
 		if err != nil {
 			return
 		}
-		tok, err := newTokenizer(v)
-		if err != nil {
-			t.Fatalf("ParseVocabulary(%q) gives what newTokenizer refuses: %v", vocabulary, err)
+		if got, want := strings.Join(v.Tokens, "\n"), strings.TrimSuffix(strings.ReplaceAll(text+"\n", "\r\n", "\n"), "\n"); got != want && got+"\n" != want {
+			t.Errorf("VocabularyFromText(%q) has the pieces %q", text, v.Tokens)
 		}
-		tok.ids("a [MASK] text<s> ☃\u00A8")
+		checkVocabulary(t, v)
 	})
+}
+
+// checkVocabulary takes a text apart with a vocabulary that was accepted.
+func checkVocabulary(t *testing.T, v Vocabulary) {
+	t.Helper()
+	tok, err := newTokenizer(v)
+	if err != nil {
+		t.Fatalf("%+v is accepted and refused by newTokenizer: %v", v, err)
+	}
+	ids := tok.ids("a [MASK] text<s> ☃\u00A8 ab")
+	if v.Tokens[ids[0]] != v.ClsToken || v.Tokens[ids[len(ids)-1]] != v.SepToken {
+		t.Errorf("ids of %+v = %v: not between the tokens that open and close", v, ids)
+	}
+	for _, id := range ids {
+		if id < 0 || id >= len(v.Tokens) {
+			t.Errorf("%+v has %d pieces and gives the id %d", v, len(v.Tokens), id)
+		}
+	}
 }
 
 // Tables of numbers are read as the json package reads them.

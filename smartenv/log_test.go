@@ -44,6 +44,9 @@ func TestParseLine(t *testing.T) {
 		{line: `"smart_sources:a.md": "text",`, bad: true},
 		{line: `"smart_sources:a.md" {},`, bad: true},
 		{line: `"smart_sources:a.md":`, bad: true},
+		{line: `"smart_sources:a.md": ,`, bad: true},
+		{line: `"smart_sources:a.md": 0.`, bad: true},
+		{line: `"smart_sources:a.md": nul`, bad: true},
 		{line: `"smart_sources:a.md`, bad: true},
 		{line: `.12, 0.5], "tail": 1},`, bad: true},
 		{line: `{"smart_sources:a.md": {}},`, bad: true},
@@ -58,6 +61,18 @@ func TestParseLine(t *testing.T) {
 		if e.collection != c.collection || e.key != c.key || string(e.value) != c.value {
 			t.Errorf("parseLine(%q) = %q %q %q, want %q %q %q", c.line, e.collection, e.key, e.value, c.collection, c.key, c.value)
 		}
+		checkLine(t, c.line, e, ok, err)
+	}
+}
+
+// checkLine checks that the reading of a line with the record in it is that of
+// parseLine.
+func checkLine(t *testing.T, line string, e entry, ok bool, err error) {
+	t.Helper()
+	l := newDecoder().line([]byte(line))
+	record := ok && e.value != nil && e.collection == sourcesCollection
+	if l.ok != ok || (l.err != nil) != (err != nil) || ok && (l.collection != e.collection || l.key != e.key) || (l.record != nil) != record {
+		t.Errorf("line(%q) = %+v, parseLine says %+v, %v, %v", line, l, e, ok, err)
 	}
 }
 
@@ -83,6 +98,7 @@ func FuzzParseLine(f *testing.F) {
 		if ok && err != nil {
 			t.Fatalf("parseLine(%q) = ok and %v", line, err)
 		}
+		checkLine(t, line, e, ok, err)
 		trimmed := string(trimBlanks([]byte(strings.TrimSuffix(string(trimBlanks([]byte(line))), ","))))
 		members, wellFormed := decodeMembers("{" + trimmed + "}")
 		if !wellFormed || len(members) != 1 {

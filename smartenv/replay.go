@@ -262,7 +262,9 @@ func (d *decoder) line(line []byte) (l logRecord) {
 	case c == '{':
 		s.skip()
 	default:
-		s.bad = !falsy(s.raw())
+		if !falsy(s.raw()) {
+			s.fail() // never s.bad = …: a value that is missing is no tombstone
+		}
 	}
 	if l.ok = s.ended(); !l.ok {
 		return logRecord{err: errBadLine}

@@ -82,3 +82,39 @@ func TestStore(t *testing.T) {
 		t.Errorf("load = %v, want the error of reading", err)
 	}
 }
+
+// A multifile that was written anew in place and is longer than before looks like
+// one that grew; the bytes before its old end tell, and all rows are read again.
+func TestVectorsRewrittenInPlace(t *testing.T) {
+	for _, folder := range []string{noteRows, blockRows} {
+		v := newFakeVault(t)
+		v.vectors(noteRows, 1)
+		v.vectors(blockRows, 1)
+		block := map[string]any{"#A": fakeBlock(1, 1, "text", 0)}
+		v.write("a.md", "text")
+		v.log(v.record("a.md", "text", 0, block))
+		x := openIndex(t, v.dir, Options{Recheck: 1})
+		axes := func() [2]int {
+			snap, err := x.Snapshot(t.Context())
+			if err != nil || snap.Behind != "" {
+				t.Fatal(err, snap)
+			}
+			return [2]int{slices.Index(snap.Notes.Row(0), 1), slices.Index(snap.Blocks.Row(0), 1)}
+		}
+		if got := axes(); got != [2]int{1, 1} {
+			t.Fatalf("axes = %v, want 1 and 1", got)
+		}
+		v.vectors(folder, 3)
+		if got := axes(); got != [2]int{1, 1} {
+			t.Errorf("%s grew: axes = %v, want 1 and 1", folder, got)
+		}
+		v.write(folder+fakeModel.Fingerprint(), string(packRows(5, 3, 4)))
+		want := [2]int{5, 1}
+		if folder == blockRows {
+			want = [2]int{1, 5}
+		}
+		if got := axes(); got != want {
+			t.Errorf("%s was written anew: axes = %v, want %v", folder, got, want)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"smart-connections-mcp/smartenv"
 )
@@ -215,6 +216,28 @@ func TestSearchWarnsOfVaultHardlyIndexed(t *testing.T) {
 	out := mustSearch(t, s, DefaultSearch("anything"))
 	if !strings.Contains(out.Warning, "9 of the vault's 10 notes are not in the index") || out.Coverage.NotIndexed != 9 {
 		t.Errorf("warning %q, coverage %+v; want a warning of 9 of 10 notes", out.Warning, out.Coverage)
+	}
+}
+
+// While the log is gone the answers are those of before, and every one says so.
+func TestWarningOfAnOldState(t *testing.T) {
+	s := serverOf(t, vaultNotes())
+	before := mustSearch(t, s, DefaultSearch("rose"))
+	log := filepath.Join(s.vault.Root(), ".smart-env", "smart_sources", "smart_sources.ajson")
+	if err := os.Rename(log, log+".bak"); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(20 * time.Millisecond) // more than Recheck
+	const want = "an earlier state of the index"
+	out := mustSearch(t, s, DefaultSearch("rose"))
+	if !slices.Equal(show(out.Results), show(before.Results)) || strings.Contains(before.Warning, want) || !strings.Contains(out.Warning, want) {
+		t.Errorf("warning %q with %q, want those of before with a warning", out.Warning, show(out.Results))
+	}
+	if text, isError := callTool(t, s, "related_notes", `{"path":"Garden/Roses.md"}`); isError || !strings.Contains(text, want) {
+		t.Errorf("related_notes = %s, want a warning", text)
+	}
+	if status := mustStatus(t, s); status.Behind == "" || !slices.Contains(status.Warnings, status.Behind) {
+		t.Errorf("behind %q, warnings %q", status.Behind, status.Warnings)
 	}
 }
 

@@ -61,6 +61,7 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%+v is picked although it is short", b)
 			}
 		}
+		checkLayout(t, text, parsed.Blocks)
 		for _, ln := range parsed.TaskLines {
 			if ln < 1 || ln > lines {
 				t.Errorf("task on line %d of %d", ln, lines)
@@ -71,6 +72,37 @@ func FuzzParse(f *testing.F) {
 		}
 		Parse("a.excalidraw.md", text, rules)
 	})
+}
+
+// checkLayout checks what holds for the plugin's own blocks: two of them nest or
+// stand apart, and every line that is not blank lies in one.
+func checkLayout(t *testing.T, text string, blocks []Block) {
+	t.Helper()
+	lines := strings.Split(text, "\n")
+	if len(text) > maxImportBytes {
+		return
+	}
+	within := make([]bool, len(lines))
+	for i, a := range blocks {
+		if a.End == 0 {
+			a.End = len(lines)
+		}
+		for line := a.Start; line <= a.End; line++ {
+			within[line-1] = true
+		}
+		for _, b := range blocks[i+1:] {
+			apart := a.End < b.Start || b.End < a.Start
+			nested := a.Start <= b.Start && b.End <= a.End || b.Start <= a.Start && a.End <= b.End
+			if !apart && !nested {
+				t.Errorf("%+v and %+v of %q overlap", a, b, text)
+			}
+		}
+	}
+	for i, line := range lines {
+		if trimSpace(line) != "" && !within[i] {
+			t.Errorf("line %d of %q lies in no block: %+v", i+1, text, blocks)
+		}
+	}
 }
 
 func FuzzExcerpt(f *testing.F) {

@@ -123,6 +123,21 @@ func TestRankTies(t *testing.T) {
 	}
 }
 
+// A note counts with its best block, wherever in the note that stands, and the
+// best block is the one that is quoted.
+func TestBestBlock(t *testing.T) {
+	s := fixture("a.md = 0.3", "a.md#A = 0.2", "a.md#B = 0.9", "a.md#C = 0.5", "b.md#A = 0.6")
+	for scope, want := range map[Scope][]string{
+		Auto:   {"a.md 0.9 block #B", "b.md 0.6 block #A"},
+		Blocks: {"a.md 0.9 block #B", "b.md 0.6 block #A"},
+		Notes:  {"a.md 0.3 note #B"},
+	} {
+		if got := rows(Rank(s, Query{Vector: query, Scope: scope, Limit: 3})); !slices.Equal(got, want) {
+			t.Errorf("%s: Rank = %q, want %q", scope, got, want)
+		}
+	}
+}
+
 func TestHidden(t *testing.T) {
 	tests := []struct {
 		name     string
