@@ -68,7 +68,7 @@ type Server struct {
 const patience = 25 * time.Second
 
 // closing is how long a session may take to end once it has been told to.
-const closing = time.Second
+const closing = 700 * time.Millisecond
 
 // New makes a Server. It reads nothing yet.
 func New(c Config) *Server {
@@ -208,6 +208,8 @@ func (s *Server) answer(life, call context.Context, t tool, raw []byte) (any, er
 		return o.answer, o.err
 	case <-call.Done():
 		return nil, call.Err()
+	case <-life.Done():
+		return nil, errors.New("the server is shutting down")
 	case <-wait.C:
 		detach()
 		return nil, errStillLoading
