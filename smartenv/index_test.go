@@ -252,6 +252,7 @@ func TestOptimizeInProgress(t *testing.T) {
 	}
 }
 
+// P5: a load ends with its context; so do those who wait for it.
 func TestCancellation(t *testing.T) {
 	v := newFakeVault(t)
 	v.addNote("a.md", "text", 1)

@@ -161,6 +161,9 @@ func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 		}()
 		res, err = next(ctx, method, req)
+		if err != nil {
+			return nil, err // the SDK's result is then a nil in a type
+		}
 		switch res := res.(type) {
 		case *mcp.InitializeResult:
 			res.Instructions = s.instructions()
@@ -209,7 +212,7 @@ func (s *Server) answer(life, call context.Context, t tool, raw []byte) (any, er
 	case <-call.Done():
 		return nil, call.Err()
 	case <-life.Done():
-		return nil, errors.New("the server is shutting down")
+		return nil, errors.New("the server was told to end: start it again")
 	case <-wait.C:
 		detach()
 		return nil, errStillLoading

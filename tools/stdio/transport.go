@@ -25,7 +25,7 @@ const (
 // not read its answers must not fill the memory.
 const (
 	maxOpen  = 512      // calls without an answer, and lines that wait to go out
-	maxHeld  = 32 << 20 // bytes of both
+	maxHeld  = 16 << 20 // bytes of both
 	maxStall = 2 * time.Minute
 )
 
