@@ -18,6 +18,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -46,9 +47,13 @@ const (
 )
 
 func main() {
+	signal.Ignore(syscall.SIGPIPE) // a write then fails, and what is temporary is removed
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, os.Getenv)
+	out, log := os.Stdout, cli.NewLossy(os.Stderr)
+	os.Stdout = os.Stderr // where the protocol is spoken, nothing else may print
+	code := run(ctx, os.Args[1:], streams{os.Stdin, out, log}, os.Getenv)
 	stop()
+	log.Close()
 	os.Exit(code)
 }
 
@@ -84,13 +89,19 @@ func subcommands() []subcommand {
 var errCheckFailed = errors.New("the check failed")
 
 // run executes one command line and returns the exit code.
-func run(ctx context.Context, args []string, s streams, getenv func(string) string) int {
+func run(ctx context.Context, args []string, s streams, getenv func(string) string) (code int) {
+	defer func() {
+		if p := recover(); p != nil {
+			fmt.Fprintf(s.err, "smart-connections-mcp: internal error: %v: this is a bug\n%s", p, debug.Stack())
+			code = exitFailed
+		}
+	}()
 	err := execute(ctx, args, s, getenv)
 	var usage cli.UsageError
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return exitOK
-	case errors.Is(err, errCheckFailed):
+	case errors.Is(err, errCheckFailed), errors.Is(err, syscall.EPIPE): // who read the output has gone
 		return exitFailed
 	}
 	fmt.Fprintln(s.err, "smart-connections-mcp:", strings.ReplaceAll(err.Error(), "\n", "; "))

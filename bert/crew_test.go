@@ -122,7 +122,7 @@ func TestCrewStops(t *testing.T) {
 	}
 }
 
-// A context that ends stops a crew between two steps, and the scratch serves the
+// P5: a context that ends stops a crew between two steps, and the scratch serves the
 // next text.
 func TestForwardStops(t *testing.T) {
 	m := fixtures[0].load(t)

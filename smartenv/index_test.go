@@ -225,6 +225,7 @@ func TestLastGoodSnapshotAnswers(t *testing.T) {
 	}
 }
 
+// P5: a load ends with its context; so do those who wait for it.
 func TestCancellation(t *testing.T) {
 	v := newFakeVault(t)
 	v.addNote("a.md", "text", 1)

@@ -30,6 +30,9 @@ func (st *inlineStore) update(ctx context.Context, dir string, stats []inlineSta
 	}
 	outcomes := make([]outcome, len(stats))
 	parallel.Do(scanners, len(stats), 1, func(i, _ int) {
+		if ctx.Err() != nil {
+			return
+		}
 		name := stats[i].name
 		older := st.files[name]
 		if older != nil && older.stat.same(stats[i]) {

@@ -109,10 +109,7 @@ func (r *replay) unfinished(before *replay) bool {
 // state to go on.
 func (r *replay) readAll(ctx context.Context, dir string, shards []shard) error {
 	for i := range shards {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := r.readShard(dir, shards[i], i); err != nil {
+		if err := r.readShard(ctx, dir, shards[i], i); err != nil {
 			return err
 		}
 	}
@@ -142,7 +139,7 @@ func (r *replay) continues(dir string, shards []shard) bool {
 }
 
 // readShard replays what is new in the shard at place i of the list.
-func (r *replay) readShard(dir string, sh shard, i int) error {
+func (r *replay) readShard(ctx context.Context, dir string, sh shard, i int) error {
 	f, err := note.OpenShared(filepath.Join(dir, sourcesCollection, sh.name))
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -162,7 +159,7 @@ func (r *replay) readShard(dir string, sh shard, i int) error {
 	if st.info != nil && st.info.Size() == info.Size() {
 		return unmoved(sh.name, st.info, info)
 	}
-	if err := r.readTail(st, f, info.Size()); err != nil {
+	if err := r.readTail(ctx, st, f, info.Size()); err != nil {
 		return err
 	}
 	st.info = info
@@ -172,7 +169,7 @@ func (r *replay) readShard(dir string, sh shard, i int) error {
 // readTail replays everything after the last complete line, in a file of this
 // size, after a look at whether the bytes before it are still the ones that were
 // replayed. What is appended meanwhile is for the next time.
-func (r *replay) readTail(st *shardState, f io.ReaderAt, size int64) error {
+func (r *replay) readTail(ctx context.Context, st *shardState, f io.ReaderAt, size int64) error {
 	guard := make([]byte, len(st.guard))
 	if err := st.read(f, guard, st.end-int64(len(guard))); err != nil {
 		return err
@@ -185,6 +182,9 @@ func (r *replay) readTail(st *shardState, f io.ReaderAt, size int64) error {
 	at := st.end
 	piece := make([]byte, 0, max(0, min(pieceBytes, size-at))) // the beginning of a line that is not read to its end
 	for at < size {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if len(piece) == cap(piece) {
 			piece = slices.Grow(piece, cap(piece)) // for a line that is longer than that
 		}

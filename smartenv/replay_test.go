@@ -2,6 +2,8 @@ package smartenv
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -171,16 +173,42 @@ func (c *countingReader) ReadAt(p []byte, off int64) (int, error) {
 func TestOnlyTheTailIsRead(t *testing.T) {
 	head := []byte(strings.Repeat(simpleLine("a.md", 1)+"\n", 10000))
 	r, st := newReplay(), &shardState{}
-	if err := r.readTail(st, bytes.NewReader(head), int64(len(head))); err != nil {
+	if err := r.readTail(t.Context(), st, bytes.NewReader(head), int64(len(head))); err != nil {
 		t.Fatal(err)
 	}
 	tail := simpleLine("b.md", 2)
 	file := &countingReader{data: append(head, tail...)}
-	if err := r.readTail(st, file, int64(len(file.data))); err != nil || len(r.records) != 2 {
+	if err := r.readTail(t.Context(), st, file, int64(len(file.data))); err != nil || len(r.records) != 2 {
 		t.Fatalf("readTail = %v, %d records, want 2", err, len(r.records))
 	}
 	if most := len(tail) + guardBytes; file.read > most {
 		t.Errorf("readTail read %d bytes of %d, want at most %d", file.read, len(file.data), most)
+	}
+}
+
+// askedContext counts how often it is asked whether it has ended, and ends at last.
+type askedContext struct {
+	context.Context
+	asked, ends int
+}
+
+func (c *askedContext) Err() error {
+	if c.asked++; c.asked > c.ends {
+		return context.Canceled
+	}
+	return nil
+}
+
+// P5: a long log is replayed no further than the piece, some milliseconds, in which
+// its call was cancelled.
+func TestReplayStops(t *testing.T) {
+	data := []byte(strings.Repeat(simpleLine("a.md", 1)+"\n", 12*pieceBytes/len(simpleLine("a.md", 1))))
+	for _, ends := range []int{0, 1, 5} {
+		ctx, file := &askedContext{t.Context(), 0, ends}, &countingReader{data: data}
+		err := newReplay().readTail(ctx, &shardState{}, file, int64(len(data)))
+		if most := ends * pieceBytes; !errors.Is(err, context.Canceled) || file.read > most {
+			t.Errorf("readTail with a context that ends after %d looks = %v after %d bytes, want it cancelled after at most %d", ends, err, file.read, most)
+		}
 	}
 }
 

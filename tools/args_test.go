@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Arguments as models and clients really send them.
+// P3, 73: arguments as models and clients really send them.
 func TestArgsAccepted(t *testing.T) {
 	defaults := DefaultSearch("q")
 	edited := func(edit func(*SearchInput)) SearchInput {

@@ -145,6 +145,9 @@ func (s *Server) Search(ctx context.Context, in SearchInput) (SearchOutput, erro
 		return SearchOutput{}, err
 	}
 	for _, hit := range answer.Hits {
+		if err := ctx.Err(); err != nil {
+			return SearchOutput{}, err
+		}
 		out.Results = append(out.Results, s.row(hit, in.IncludeText))
 	}
 	out.Coverage.searched(answer)

@@ -68,7 +68,7 @@ type Server struct {
 const patience = 25 * time.Second
 
 // closing is how long a session may take to end once it has been told to.
-const closing = time.Second
+const closing = 700 * time.Millisecond
 
 // New makes a Server. It reads nothing yet.
 func New(c Config) *Server {
@@ -161,6 +161,9 @@ func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 		}()
 		res, err = next(ctx, method, req)
+		if err != nil {
+			return nil, err // the SDK's result is then a nil in a type
+		}
 		switch res := res.(type) {
 		case *mcp.InitializeResult:
 			res.Instructions = s.instructions()
@@ -208,6 +211,8 @@ func (s *Server) answer(life, call context.Context, t tool, raw []byte) (any, er
 		return o.answer, o.err
 	case <-call.Done():
 		return nil, call.Err()
+	case <-life.Done():
+		return nil, errors.New("the server was told to end: start it again")
 	case <-wait.C:
 		detach()
 		return nil, errStillLoading

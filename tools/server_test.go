@@ -110,7 +110,7 @@ func (f embedderFunc) EmbedDocument(context.Context, string) ([]float32, error) 
 
 var errNotProved = errors.New("this test has no documents")
 
-// A panic in a tool is an error result; the session goes on, and the stack is
+// P4: a panic in a tool is an error result; the session goes on, and the stack is
 // in the log only.
 func TestPanicInTool(t *testing.T) {
 	s := serverOf(t, vaultNotes())
@@ -161,7 +161,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// A panic in the loading at the start must not end the process.
+// P4: a panic in the loading at the start must not end the process.
 func TestPanicWhileLoading(t *testing.T) {
 	s := serverOf(t, vaultNotes())
 	s.embedder = func(context.Context, smartenv.Model) (Embedder, error) { panic("weights") }
@@ -192,7 +192,7 @@ func TestPanicAtTheStart(t *testing.T) {
 	}
 }
 
-// While weights are loaded, initialize is answered at once, other tools work,
+// 66: while weights are loaded, initialize is answered at once, other tools work,
 // and a search says to come back before the client gives up. The load is not
 // lost with the call that waited for it.
 func TestSlowWeights(t *testing.T) {
@@ -227,7 +227,7 @@ func TestSlowWeights(t *testing.T) {
 	}
 }
 
-// A cancelled call stops its work.
+// P5: a cancelled call stops its work.
 func TestCancelledCallStops(t *testing.T) {
 	s := serverOf(t, vaultNotes())
 	started, stopped := make(chan struct{}), make(chan struct{})
@@ -316,7 +316,7 @@ func TestServesTheNewIndex(t *testing.T) {
 	}
 }
 
-// Serve ends with its context, although the client neither writes nor reads.
+// P8: Serve ends with its context, although the client neither writes nor reads.
 func TestServeEndsWithContext(t *testing.T) {
 	s := serverOf(t, vaultNotes())
 	in, send := io.Pipe()
@@ -336,7 +336,7 @@ func TestServeEndsWithContext(t *testing.T) {
 	}
 }
 
-// Three calls and the end of the input, as a script pipes them.
+// P8, 69: three calls and the end of the input, as a script pipes them.
 func TestPipedSession(t *testing.T) {
 	s := serverOf(t, vaultNotes())
 	in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}

@@ -162,7 +162,10 @@ type outcome struct {
 // compare rebuilds, embeds and compares one row.
 func (r runner) compare(ctx context.Context, c *smartenv.Collection, row int) outcome {
 	item := c.Items[row]
-	o := outcome{item: Item{Key: item.Path + item.Key}}
+	o := outcome{item: Item{Key: item.Path + item.Key}, fatal: ctx.Err()}
+	if o.fatal != nil {
+		return o
+	}
 	input, ok, err := Input(r.vault, item, r.rules)
 	if err != nil {
 		o.item.Unreadable = err.Error()

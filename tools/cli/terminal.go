@@ -32,6 +32,9 @@ func hostile(r rune) bool {
 
 // IsTerminal reports whether out is a terminal, where progress may be shown.
 func IsTerminal(out io.Writer) bool {
+	if lossy, ok := out.(*Lossy); ok {
+		out = lossy.to
+	}
 	file, ok := out.(*os.File)
 	if !ok {
 		return false

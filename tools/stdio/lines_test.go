@@ -73,7 +73,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A line of 100 MB must not cost memory: what is kept is bounded by the limit.
+// P2: a line of 100 MB must not cost memory: what is kept is bounded by the limit.
 func TestLinesMemory(t *testing.T) {
 	const limit = 1 << 20
 	l := newLines(&endless{100 << 20}, limit)

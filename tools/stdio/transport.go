@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,25 @@ const (
 	DefaultDrain   = 20 * time.Second // longer than a cold start, shorter than a patient user
 )
 
+// What a client may leave open before no more of it is read: a client that does
+// not read its answers must not fill the memory.
+const (
+	maxOpen  = 512      // calls without an answer, and lines that wait to go out
+	maxHeld  = 16 << 20 // bytes of both
+	maxStall = 2 * time.Minute
+)
+
+// flush is how long what is still to go out may take when the session is closed.
+const flush = 300 * time.Millisecond
+
+// glance is how often a session that has ended looks whether anybody still reads.
+const glance = 200 * time.Millisecond
+
+var (
+	errStalled = errors.New("the client sends calls and does not read the answers")
+	errWaiting = errors.New("not everything is answered")
+)
+
 // A Transport is one MCP session over In and Out. In and Out stay the
 // caller's: neither is closed. Zero limits mean the defaults.
 type Transport struct {
@@ -28,32 +48,28 @@ type Transport struct {
 	MaxLine int           // bytes of the longest line that is read
 	Drain   time.Duration // how long calls in flight may take once In has ended
 	Log     *slog.Logger  // nil: quiet
+
+	stall time.Duration // maxStall, but for tests
 }
 
-// Connect starts reading. The goroutine that reads ends when In does, or with
-// the first line after the connection was closed: a blocked read of a
-// process's standard input cannot be interrupted.
+// Connect starts reading and writing. The goroutine that reads ends when In
+// does, or with the first line after the connection was closed: a blocked read of
+// a process's standard input cannot be interrupted. So does the one that writes.
 func (t *Transport) Connect(context.Context) (mcp.Connection, error) {
 	c := &conn{
-		out:     t.Out,
-		drain:   t.Drain,
+		drain:   cmp.Or(t.Drain, DefaultDrain),
+		stall:   cmp.Or(t.stall, maxStall),
 		log:     t.Log,
 		lines:   make(chan lineOrErr),
 		closed:  make(chan struct{}),
 		pending: map[jsonrpc.ID]*call{},
-		idle:    make(chan struct{}, 1),
-	}
-	if c.drain == 0 {
-		c.drain = DefaultDrain
+		changed: make(chan struct{}, 1),
 	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
-	maxLine := t.MaxLine
-	if maxLine == 0 {
-		maxLine = DefaultMaxLine
-	}
-	go c.scan(newLines(t.In, maxLine))
+	c.out = newOutbox(t.Out, c.log, c.tell)
+	go c.scan(newLines(t.In, cmp.Or(t.MaxLine, DefaultMaxLine)))
 	return c, nil
 }
 
@@ -63,29 +79,35 @@ type lineOrErr struct {
 }
 
 // A call is a request that has no answer yet.
-type call struct{ cancelled bool }
+type call struct {
+	cancelled bool
+	size      int // bytes of its line
+}
 
 type conn struct {
 	log   *slog.Logger
 	drain time.Duration
+	stall time.Duration
 	lines chan lineOrErr // from scan to Read
 	end   error          // why lines ended; only Read touches it
+	out   *outbox
 
 	closeOnce sync.Once
 	closed    chan struct{}
 
-	writing sync.Mutex // held while a line goes out
-	out     io.Writer
-
-	mu      sync.Mutex // guards pending
+	mu      sync.Mutex // guards what follows
 	pending map[jsonrpc.ID]*call
-	idle    chan struct{} // gets a value when pending becomes empty
+	asked   int           // bytes of the pending calls' lines
+	changed chan struct{} // gets a value when less is pending or waits to go out
 }
 
 func (c *conn) SessionID() string { return "" }
 
 func (c *conn) Close() error {
-	c.closeOnce.Do(func() { close(c.closed) })
+	c.closeOnce.Do(func() {
+		close(c.closed)
+		c.out.close(flush)
+	})
 	return nil
 }
 
@@ -119,30 +141,38 @@ func (c *conn) pass(l lineOrErr) bool {
 // the SDK drops their answers once Read has failed.
 func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for c.end == nil {
+		if err := c.await(ctx, c.room, c.stall, errStalled); err != nil {
+			return nil, err
+		}
 		var l lineOrErr
 		select {
 		case l = <-c.lines:
 		case <-c.closed:
 			return nil, io.EOF
+		case <-c.out.broken:
+			return nil, c.out.err
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 		msg, refused := c.accept(l)
 		if refused != nil {
-			if err := c.write(refused.encode()); err != nil {
-				return nil, err
-			}
+			c.out.put(refused.encode())
 		}
 		if msg != nil {
 			return msg, nil
 		}
 	}
-	c.wait(ctx)
-	return nil, c.end
+	return nil, c.drained(ctx)
 }
 
 // accept turns what scan passed into a message, a refusal, or the end.
-func (c *conn) accept(l lineOrErr) (jsonrpc.Message, *refusal) {
+func (c *conn) accept(l lineOrErr) (msg jsonrpc.Message, refused *refusal) {
+	defer func() { // the SDK would let a panic end the process
+		if p := recover(); p != nil {
+			c.log.Error("panic in a line", "panic", p, "stack", string(debug.Stack()))
+			msg, refused = nil, &refusal{code: jsonrpc.CodeInternalError, text: "internal error in reading the line: this is a bug; other calls still work"}
+		}
+	}()
 	switch {
 	case errors.Is(l.err, errLineTooLong):
 		c.log.Warn("a line over the limit was skipped")
@@ -151,25 +181,23 @@ func (c *conn) accept(l lineOrErr) (jsonrpc.Message, *refusal) {
 		c.end = l.err
 		return nil, nil
 	}
-	msg, refused := parse(l.line)
+	msg, refused = parse(l.line)
 	if refused != nil {
 		c.log.Warn("a line was refused", "reason", refused.text)
 		return nil, refused
 	}
-	req, ok := msg.(*jsonrpc.Request)
-	if !ok {
-		return msg, nil
-	}
-	if refused := c.track(req); refused != nil {
-		return nil, refused
+	if req, ok := msg.(*jsonrpc.Request); ok {
+		if refused := c.track(req, len(l.line)); refused != nil {
+			return nil, refused
+		}
 	}
 	return msg, nil
 }
 
-// track remembers a call until its answer is written, and which calls the
-// client has cancelled. A subscription is never waited for: it lasts as long
+// track remembers a call of so many bytes until it has an answer, and which calls
+// the client has cancelled. A subscription is never waited for: it lasts as long
 // as the session.
-func (c *conn) track(req *jsonrpc.Request) *refusal {
+func (c *conn) track(req *jsonrpc.Request, size int) *refusal {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if id, ok := cancelled(req); ok {
@@ -184,87 +212,122 @@ func (c *conn) track(req *jsonrpc.Request) *refusal {
 	if c.pending[req.ID] != nil { // the SDK would leave it without an answer
 		return &refusal{code: jsonrpc.CodeInvalidRequest, text: cut(fmt.Sprintf("request id %v is still in use: give each request an id of its own", req.ID.Raw()))}
 	}
-	c.pending[req.ID] = &call{}
+	c.pending[req.ID] = &call{size: size}
+	c.asked += size
 	return nil
 }
 
-// wait returns when no call is in flight, after the drain time, or when the
-// connection is closed.
-func (c *conn) wait(ctx context.Context) {
-	limit := time.NewTimer(c.drain)
-	defer limit.Stop()
-	for c.inFlight() > 0 {
-		select {
-		case <-c.idle:
-		case <-c.closed:
-			return
-		case <-ctx.Done():
-			return
-		case <-limit.C:
-			c.log.Warn("the client left; calls still running are given up", "calls", c.inFlight())
-			return
-		}
-	}
-}
-
-func (c *conn) inFlight() int {
+// open counts the calls without an answer and the lines that are to go out, and
+// the bytes of both.
+func (c *conn) open() (n, bytes int) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.pending)
+	n, bytes = len(c.pending), c.asked
+	c.mu.Unlock()
+	lines, waiting := c.out.waiting()
+	return n + lines, bytes + waiting
 }
 
-// Write sends one message as one line. The answer to a call that the client
-// cancelled is dropped.
-func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
-	resp, isResponse := msg.(*jsonrpc.Response)
-	if isResponse {
-		defer c.settle(resp.ID)
-		if c.wasCancelled(resp.ID) {
-			return nil
+// room reports whether more may be read.
+func (c *conn) room() bool {
+	n, bytes := c.open()
+	return n < maxOpen && bytes < maxHeld
+}
+
+// idle reports whether everything is answered.
+func (c *conn) idle() bool {
+	n, _ := c.open()
+	return n == 0
+}
+
+// await returns nil when something holds, late when nothing has changed for so
+// long, and otherwise why it never will.
+func (c *conn) await(ctx context.Context, holds func() bool, patience time.Duration, late error) error {
+	for !holds() {
+		timer := time.NewTimer(patience)
+		select {
+		case <-c.changed:
+		case <-c.closed:
+			return io.EOF
+		case <-c.out.broken:
+			return c.out.err
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+			return late
 		}
-		msg = withCode(resp)
+		timer.Stop()
 	}
+	return nil
+}
+
+// drained waits until everything is answered, until the drain time is over, or
+// until nobody is left who would read the answers, and returns why the session
+// ends.
+func (c *conn) drained(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, c.drain)
+	defer cancel()
+	for {
+		err := c.await(ctx, c.idle, glance, errWaiting)
+		switch {
+		case err == nil:
+			return c.end
+		case errors.Is(err, errWaiting) && !unread(c.out.to):
+		default:
+			n, _ := c.open()
+			c.log.Warn("the client left; calls still running are given up", "calls", n)
+			return c.end
+		}
+	}
+}
+
+// Write sends one message as one line, behind those that wait to go out. The
+// answer to a call that the client cancelled is dropped.
+func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) (err error) {
+	defer func() { // the SDK would let a panic end the process
+		if p := recover(); p != nil {
+			c.log.Error("panic while writing", "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("writing to the client: %v", p)
+		}
+	}()
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	resp, isResponse := msg.(*jsonrpc.Response)
+	if isResponse {
+		msg = withCode(resp)
 	}
 	data, err := jsonrpc.EncodeMessage(msg)
 	if err != nil {
 		return fmt.Errorf("encoding a message: %w", err)
 	}
-	return c.write(append(data, '\n'))
-}
-
-// settle forgets a call whose answer is written or dropped.
-func (c *conn) settle(id jsonrpc.ID) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.pending, id)
-	if len(c.pending) == 0 {
-		select {
-		case c.idle <- struct{}{}:
-		default:
-		}
+	defer c.mu.Unlock() // a call is counted as pending or as waiting to go out, or both
+	if isResponse && c.settle(resp.ID) {
+		c.tell()
+		return nil
 	}
-}
-
-func (c *conn) wasCancelled(id jsonrpc.ID) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	open := c.pending[id]
-	return open != nil && open.cancelled
-}
-
-func (c *conn) write(line []byte) error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	n, err := c.out.Write(line)
-	if err == nil && n < len(line) {
-		err = io.ErrShortWrite
-	}
-	if err != nil {
-		return fmt.Errorf("writing to the client: %w", err)
-	}
+	c.out.put(append(data, '\n'))
 	return nil
+}
+
+// settle forgets a call, and reports whether the client has cancelled it. The
+// caller holds mu.
+func (c *conn) settle(id jsonrpc.ID) (cancelled bool) {
+	open := c.pending[id]
+	if open == nil {
+		return false
+	}
+	delete(c.pending, id)
+	c.asked -= open.size
+	return open.cancelled
+}
+
+// tell wakes Read if it waits.
+func (c *conn) tell() {
+	select {
+	case c.changed <- struct{}{}:
+	default:
+	}
 }
 
 // withCode gives errors that the SDK sends without a code (a call before

@@ -113,13 +113,13 @@ func serve(t *testing.T, s *mcp.Server, in io.Reader, drain time.Duration) (*out
 	go func() { ended <- session.Wait() }()
 	select {
 	case err = <-ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Fatal("the session does not end")
 	}
 	return out, err
 }
 
-// Each input is answered as wanted, the session goes on with a ping behind it,
+// P1, P3: each input is answered as wanted, the session goes on with a ping behind it,
 // and ends without an error.
 func TestHostileLines(t *testing.T) {
 	for _, tt := range []struct {
@@ -200,7 +200,7 @@ func TestErrorTextIsBounded(t *testing.T) {
 	}
 }
 
-// Three calls and the end of the input: three answers, then the end.
+// P8, 69: three calls and the end of the input: three answers, then the end.
 func TestEndDrains(t *testing.T) {
 	release := make(chan struct{})
 	time.AfterFunc(100*time.Millisecond, func() { close(release) })
@@ -218,7 +218,7 @@ func TestWritesDoNotMix(t *testing.T) {
 	for i := range 200 {
 		in += toolCall(fmt.Sprint(i+2), "quick")
 	}
-	out, err := serve(t, newServer(nil), strings.NewReader(in), 5*time.Second)
+	out, err := serve(t, newServer(nil), strings.NewReader(in), 20*time.Second)
 	if got := len(out.sorted(t)); err != nil || got != 201 {
 		t.Errorf("%d answers, %v; want 201 and no error", got, err)
 	}
@@ -236,6 +236,7 @@ func TestEndDrainsNotForever(t *testing.T) {
 	}
 }
 
+// P5: so says the protocol.
 func TestCancelledCallGetsNoAnswer(t *testing.T) {
 	in := initialize + toolCall("2", "slow") + toolCall(`"2"`, "slow") +
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}` + "\n" +
@@ -261,6 +262,7 @@ type closedOutput struct{}
 
 func (closedOutput) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
+// P8: so that the process can end, too.
 func TestClosedOutputEndsTheSession(t *testing.T) {
 	in, write := io.Pipe()
 	defer write.Close()
@@ -281,7 +283,7 @@ func TestClosedOutputEndsTheSession(t *testing.T) {
 	}
 }
 
-// A client that writes all its calls before it reads anything must not block
+// P7: a client that writes all its calls before it reads anything must not block
 // the server for good.
 func TestClientThatReadsLate(t *testing.T) {
 	in, write := io.Pipe()
@@ -308,6 +310,7 @@ type panicking struct{}
 
 func (panicking) Read([]byte) (int, error) { panic("reader") }
 
+// P4: the SDK recovers nothing.
 func TestReaderPanicEndsTheSession(t *testing.T) {
 	_, err := serve(t, newServer(nil), panicking{}, time.Second)
 	if err == nil || !strings.Contains(err.Error(), "reader") {
