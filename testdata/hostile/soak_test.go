@@ -197,7 +197,7 @@ func TestP9Soak(t *testing.T) {
 	if err := v.look(); err != nil { // what the garden does must not be in the first load
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 2*s.long+2*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 4*s.long+2*time.Minute)
 	var garden sync.WaitGroup
 	t.Cleanup(garden.Wait) // before the vault goes
 	t.Cleanup(stop)
