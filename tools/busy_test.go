@@ -2,10 +2,12 @@ package tools
 
 import (
 	"context"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -53,4 +55,28 @@ func TestP6Busy(t *testing.T) {
 	if tries, more := answered(), int(asked.Load()-before); more > tries {
 		t.Errorf("%d computations for %d calls: one that was given up goes on", more, tries)
 	}
+}
+
+// P9: nothing keeps an index that was replaced, also not the proof that was made
+// with it.
+func TestP9SnapshotsAreLetGo(t *testing.T) {
+	dir := writeVault(t, vaultNotes())
+	s := newTestServer(t, dir)
+	mustSearch(t, s, DefaultSearch("rose"))
+	if proof, _ := s.proved(testModel); proof.Compared == 0 {
+		t.Fatalf("proof %+v, want one that compared something", proof)
+	}
+	first := weak.Make(s.loaded.Load())
+	copyTree(t, writeVault(t, append(vaultNotes(), testNote{path: "New.md", text: "# N\n" + para("A rose", 240) + "\n"})), dir)
+	for deadline := time.Now().Add(20 * time.Second); s.loaded.Load() == first.Value(); time.Sleep(10 * time.Millisecond) {
+		if mustSearch(t, s, DefaultSearch("rose")); time.Now().After(deadline) {
+			t.Fatal("the index is not loaded anew")
+		}
+	}
+	runtime.GC()
+	runtime.GC()
+	if first.Value() != nil {
+		t.Error("the first index is kept")
+	}
+	mustSearch(t, s, DefaultSearch("rose")) // the server lives
 }
