@@ -67,7 +67,7 @@ func (l *loader) load(ctx context.Context, haveOlder bool) (*Snapshot, *listing,
 		a := &attempt{loader: l}
 		err := a.run(ctx)
 		if err == nil {
-			return a.snap, &a.files, nil
+			return a.result()
 		}
 		if !mayPass(err) {
 			return nil, nil, err
@@ -81,7 +81,14 @@ func (l *loader) load(ctx context.Context, haveOlder bool) (*Snapshot, *listing,
 	if err := a.run(ctx); err != nil {
 		return nil, nil, err
 	}
-	return a.snap, &a.files, nil
+	return a.result()
+}
+
+// result is what load returns of an attempt that succeeded. The listing is a copy:
+// a pointer into the attempt would keep all of it, and with it the snapshot before.
+func (a *attempt) result() (*Snapshot, *listing, error) {
+	files := a.files
+	return a.snap, &files, nil
 }
 
 // mayPass says whether the next attempt may succeed where this one failed.

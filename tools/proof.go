@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"time"
+	"weak"
 
 	"smart-connections-mcp/smartenv"
 	"smart-connections-mcp/smartenv/verify"
@@ -19,8 +20,8 @@ const proofPatience = 2 * time.Second
 // the notes. Wrong weights and a wrong profile raise no error anywhere else.
 type proof struct {
 	model  smartenv.Model
-	of     *smartenv.Snapshot
-	done   chan struct{} // closed when what follows is known
+	of     weak.Pointer[smartenv.Snapshot] // must not keep it
+	done   chan struct{}                   // closed when what follows is known
 	result verify.Agreement
 	err    error // why nothing can be said
 }
@@ -37,10 +38,10 @@ type proofs struct {
 func (s *Server) prove(ctx context.Context, snap *smartenv.Snapshot, e Embedder) *proof {
 	s.proofs.mu.Lock()
 	defer s.proofs.mu.Unlock()
-	if p := s.proofs.current; p != nil && p.model == snap.Model && (!p.ended() || p.result.Compared > 0 || p.of == snap) {
+	if p := s.proofs.current; p != nil && p.model == snap.Model && (!p.ended() || p.result.Compared > 0 || p.of == weak.Make(snap)) {
 		return p
 	}
-	p := &proof{model: snap.Model, of: snap, done: make(chan struct{})}
+	p := &proof{model: snap.Model, of: weak.Make(snap), done: make(chan struct{})}
 	s.proofs.current = p
 	ctx = context.WithoutCancel(ctx) // it is for later calls, too
 	go func() {

@@ -61,6 +61,7 @@ type Server struct {
 	loaded   atomic.Pointer[smartenv.Snapshot] // the last one seen, for what must not wait
 	proofs   proofs
 	lacking  atomic.Pointer[lack] // why the last attempt to get an embedder failed
+	embeds   atomic.Bool          // an embedder was got at least once
 	patience time.Duration        // how long a client waits for one answer
 }
 
@@ -183,9 +184,13 @@ func (s *Server) panicked(where string, p any) error {
 // errStillLoading answers a call that would make the client give up.
 var errStillLoading = errors.New("the index or the model is still being loaded (a first download takes minutes): call again in a moment; index_status tells what is ready, and get_note works already")
 
+// errBusy answers a call that waits behind others for too long.
+var errBusy = errors.New("the server is busy with other calls, and this one was given up: call again in a moment, with fewer calls at the same time")
+
 // answer runs one tool. call is the request's context, life the session's.
-// When patience is over the client gets an answer, and the work goes on
-// without it, so that the next call finds the index and the weights loaded.
+// When patience is over the client gets an answer. While the index or the weights
+// are loaded, the work goes on without it, so that the next call finds them; else
+// it ends, so that the work of calls nobody waits for does not pile up.
 func (s *Server) answer(life, call context.Context, t tool, raw []byte) (any, error) {
 	type outcome struct {
 		answer any
@@ -214,6 +219,10 @@ func (s *Server) answer(life, call context.Context, t tool, raw []byte) (any, er
 	case <-life.Done():
 		return nil, errors.New("the server was told to end: start it again")
 	case <-wait.C:
+		if s.embeds.Load() && s.loaded.Load() != nil {
+			cancel()
+			return nil, errBusy
+		}
 		detach()
 		return nil, errStillLoading
 	}
@@ -297,6 +306,7 @@ func (s *Server) queryEmbedder(ctx context.Context, m smartenv.Model) (Embedder,
 	e, err := s.embedder(ctx, m)
 	switch {
 	case err == nil:
+		s.embeds.Store(true)
 		s.lacking.Store(nil)
 	case ctx.Err() == nil:
 		s.lacking.Store(&lack{m, err})
