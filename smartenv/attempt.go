@@ -2,6 +2,7 @@ package smartenv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -48,20 +49,25 @@ func (a *attempt) steps() []func(context.Context) error {
 
 // list finds the index's files and remembers what stood there before anything was
 // read.
-func (a *attempt) list(context.Context) (err error) {
-	a.files, err = list(a.dir)
+func (a *attempt) list(ctx context.Context) (err error) {
+	a.files, err = list(ctx, a.in)
 	if err != nil && a.files.swapping() {
 		return &retryError{"smart_sources.ajson is missing beside its backup, so the plugin is replacing it, or a crash cut that short (then quit Obsidian and rename smart_sources.ajson.bak)"}
 	}
 	if err != nil {
-		return err
+		return a.unlisted(err)
 	}
 	return a.checkBusy(&a.files, a.force)
 }
 
 // configure reads the settings.
 func (a *attempt) configure(ctx context.Context) (err error) {
-	a.settings, a.incomplete, err = a.readConfig(ctx)
+	var faulty bool
+	a.settings, a.incomplete, faulty, err = a.readConfig(ctx)
+	if faulty { // what could not be read was not seen, so that it is read when it can be
+		delete(a.files.infos, settingsFile)
+		delete(a.files.infos, modelsFile)
+	}
 	a.snap = &Snapshot{
 		Generation: "packed",
 		Configured: a.settings.model,
@@ -80,7 +86,7 @@ func (a *attempt) readRecords(ctx context.Context) (err error) {
 		return a.readInline(ctx)
 	}
 	a.inline = inlineStore{} // let go of what an update of the plugin has packed
-	if a.replay, err = a.replay.update(ctx, a.dir, a.files.shards); err == nil {
+	if a.replay, err = a.replay.update(ctx, a.in, a.files.shards); err == nil {
 		a.records, a.counts = a.replay.records, a.replay.counts
 	}
 	return err
@@ -167,7 +173,7 @@ func (a *attempt) openPacked() (choice, error) {
 		}
 	}
 	for _, collection := range []string{sourcesCollection, blocksCollection} {
-		file, err := openMultifile(a.dir, collection, ch.fingerprint, max(1, ch.model.Dims), a.files.infos)
+		file, err := openMultifile(a.in, collection, ch.fingerprint, max(1, ch.model.Dims), a.files.infos)
 		if err != nil {
 			return ch, err
 		}
@@ -212,15 +218,18 @@ func (a *attempt) verify(ctx context.Context) error {
 			return err
 		}
 	}
-	files, err := list(a.dir)
-	if err != nil {
+	files, err := listFew(a.in)
+	if gone := (*GenerationError)(nil); errors.As(err, &gone) {
 		return &retryError{"the index's files changed while they were read"}
+	}
+	if err != nil {
+		return err
 	}
 	if err := a.checkBusy(&files, a.force); err != nil {
 		return err
 	}
 	read, changes := a.replay, a.replay.changes
-	if a.replay, err = read.update(ctx, a.dir, files.shards); err != nil {
+	if a.replay, err = read.update(ctx, a.in, files.shards); err != nil {
 		return err
 	}
 	if a.replay != read {
@@ -239,8 +248,8 @@ func (a *attempt) verify(ctx context.Context) error {
 }
 
 // describe fills in the status and the warnings.
-func (a *attempt) describe(context.Context) error {
-	a.describeFiles()
+func (a *attempt) describe(ctx context.Context) error {
+	a.describeFiles(ctx)
 	a.warnFiles()
 	for _, p := range a.pools {
 		a.snap.warnReferences(p, &a.files)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"smart-connections-mcp/smartenv/note"
@@ -15,7 +14,7 @@ import (
 // compared. It is used by one goroutine at a time.
 type loader struct {
 	vault *note.Vault
-	dir   string // the index's folder
+	in    folder
 	model string // Options.Model
 
 	replay  *replay
@@ -48,7 +47,7 @@ type base struct {
 func newLoader(v *note.Vault, model string) *loader {
 	return &loader{
 		vault: v, model: model,
-		dir:   filepath.Join(v.Root(), indexFolder),
+		in:    folderOf(v),
 		fresh: newFreshness(v),
 		few:   fewNotes,
 	}
@@ -122,26 +121,41 @@ func (l *loader) checkBusy(files *listing, force bool) error {
 	return &retryError{fmt.Sprintf("the plugin is rewriting its index (%s)", files.rewriting[0])}
 }
 
+const checkFolder = "check the permissions and the disk of the vault's folder .smart-env"
+
 // readConfig reads the settings. The plugin rewrites them in place, so an
 // incomplete file is read again after a moment; then the last complete settings
-// serve, or what could be read.
-func (l *loader) readConfig(ctx context.Context) (c config, warning string, err error) {
+// serve, or what could be read. faulty is as in readConfig.
+func (l *loader) readConfig(ctx context.Context) (c config, warning string, faulty bool, err error) {
 	var incomplete string
 	for try := range 3 {
 		if try > 0 {
 			if err := sleep(ctx, 50*time.Millisecond); err != nil {
-				return c, "", err
+				return c, "", faulty, err
 			}
 		}
-		if c, incomplete = readConfig(l.dir); incomplete == "" {
+		if c, incomplete, faulty = readConfig(l.in); incomplete == "" {
 			l.config = &c
-			return c, "", nil
+			return c, "", false, nil
 		}
 	}
 	if l.config != nil {
-		return *l.config, fmt.Sprintf("the plugin's settings could not be read just now (%s); those read before are used", incomplete), nil
+		return *l.config, fmt.Sprintf("the plugin's settings could not be read just now (%s); those read before are used", incomplete), faulty, nil
 	}
-	return c, fmt.Sprintf("the plugin's settings could not be read in full (%s); its defaults are used for the rest: open the vault in Obsidian so that they are saved again", incomplete), nil
+	wayOut := "open the vault in Obsidian so that they are saved again"
+	if faulty {
+		wayOut = checkFolder
+	}
+	return c, fmt.Sprintf("the plugin's settings could not be read in full (%s); its defaults are used for the rest: %s", incomplete, wayOut), faulty, nil
+}
+
+// unlisted is why the index's files could not be listed: err, unless the vault
+// itself cannot be reached.
+func (l *loader) unlisted(err error) error {
+	if lost := l.vault.Check(); lost != nil {
+		return lost
+	}
+	return err
 }
 
 // A rescan of the notes is due when the last one is older than rescanAfter, and

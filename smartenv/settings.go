@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"path/filepath"
 	"strings"
 
-	"smart-connections-mcp/smartenv/note"
+	"smart-connections-mcp/smartenv/disk"
 )
 
 // Settings are the plugin's settings that decide what it embeds. Everything is
@@ -311,17 +309,6 @@ func configuredModel(modelKey string, models map[string]modelRecord) Model {
 	return newest
 }
 
-// readShared returns a whole file, opened so that the plugin can go on renaming
-// and deleting it, and closed at once.
-func readShared(path string) ([]byte, error) {
-	f, err := note.OpenShared(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(f)
-}
-
 // A config is what the two settings files say.
 type config struct {
 	settings   Settings
@@ -341,29 +328,31 @@ func (c config) inlineModel() Model {
 	return inlineModel(m.Provider, cmp.Or(m.Name, defaultModel().Name), 0)
 }
 
-// readConfig reads smart_env.json and the model records below dir. A file that
-// is not there counts as empty. incomplete says in words what could not be read
-// for now; the plugin rewrites both files in place, so that usually passes.
-func readConfig(dir string) (c config, incomplete string) {
+// readConfig reads smart_env.json and the model records. A file that is not there
+// counts as empty. incomplete says in words what could not be read for now; the
+// plugin rewrites both files in place, so that usually passes. faulty says that the
+// system, and not what is in a file, is why.
+func readConfig(in folder) (c config, incomplete string, faulty bool) {
 	c.settings = defaultSettings()
-	data, err := readShared(filepath.Join(dir, settingsFile))
+	data, err := in.read(settingsFile)
+	faulty = err != nil && !errors.Is(err, fs.ErrNotExist)
 	if err == nil {
 		c.settings, err = parseSettings(data)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		c.settings = defaultSettings()
-		incomplete = fmt.Sprintf("smart_env.json: %v", err)
+		incomplete = fmt.Sprintf("smart_env.json: %v", disk.Cause(err))
 	}
-	data, err = readShared(filepath.Join(dir, filepath.FromSlash(modelsFile)))
+	data, err = in.read(modelsFile)
 	models, complete := parseModels(data)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		incomplete = fmt.Sprintf("embedding_models.ajson: %v", err)
+		incomplete, faulty = fmt.Sprintf("embedding_models.ajson: %v", disk.Cause(err)), true
 	case err == nil && len(trimBlanks(data)) == 0:
 		incomplete = "embedding_models.ajson: it is empty"
 	case !complete && models[c.settings.modelKey] == (modelRecord{}):
 		incomplete = "embedding_models.ajson: damaged line, and no record of the configured model"
 	}
 	c.model, c.hasRecords = configuredModel(c.settings.modelKey, models), len(models) > 0
-	return c, incomplete
+	return c, incomplete, faulty
 }
