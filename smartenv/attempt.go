@@ -62,12 +62,7 @@ func (a *attempt) list(ctx context.Context) (err error) {
 
 // configure reads the settings.
 func (a *attempt) configure(ctx context.Context) (err error) {
-	var faulty bool
-	a.settings, a.incomplete, faulty, err = a.readConfig(ctx)
-	if faulty { // what could not be read was not seen, so that it is read when it can be
-		delete(a.files.infos, settingsFile)
-		delete(a.files.infos, modelsFile)
-	}
+	a.settings, a.incomplete, err = a.readConfig(ctx, a.files.infos)
 	a.snap = &Snapshot{
 		Generation: "packed",
 		Configured: a.settings.model,

@@ -51,7 +51,11 @@ func (in folder) stat(name string) (fs.FileInfo, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return f.Stat()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, disk.PathError("stat", name, err)
+	}
+	return info, nil
 }
 
 // read returns a whole regular file. One of which less can be had than it is long is

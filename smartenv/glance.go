@@ -18,8 +18,8 @@ func (x *Index) Glance() (Glance, error) {
 	if err != nil {
 		return Glance{}, x.loader.unlisted(err)
 	}
-	settings, incomplete, faulty := readConfig(x.loader.in)
-	if faulty {
+	settings, incomplete := readConfig(x.loader.in)
+	if settings.faulty {
 		return Glance{}, fmt.Errorf("reading the index: %s: "+checkFolder, incomplete)
 	}
 	if files.isInline {

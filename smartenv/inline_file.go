@@ -127,7 +127,8 @@ const (
 // what is read may be the beginning of what it is writing: when the file changed
 // meanwhile, or is young and damaged or lacks notes it had in its older state,
 // it is read again. settled is false when it still looked so at last; then the
-// older state is returned, when there is one. A file that is gone is nil.
+// older state is returned, when there is one. A file that is gone is nil, and not
+// settled: it may come back as it was.
 func readInlineFile(ctx context.Context, in folder, name string, older *inlineFile) (f *inlineFile, settled bool, err error) {
 	for try := range inlineTries {
 		if try > 0 {
@@ -138,7 +139,7 @@ func readInlineFile(ctx context.Context, in folder, name string, older *inlineFi
 		stat, data, whole, err := readWhole(in, name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, true, nil
+			return nil, false, nil
 		case errors.Is(err, io.ErrUnexpectedEOF) && try+1 < inlineTries:
 			continue
 		case err != nil:

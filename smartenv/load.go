@@ -125,28 +125,35 @@ const checkFolder = "check the permissions and the disk of the vault's folder .s
 
 // readConfig reads the settings. The plugin rewrites them in place, so an
 // incomplete file is read again after a moment; then the last complete settings
-// serve, or what could be read. faulty is as in readConfig.
-func (l *loader) readConfig(ctx context.Context) (c config, warning string, faulty bool, err error) {
+// serve, or what could be read. A file that was not read is taken out of infos, so
+// that it is read as soon as it can be.
+func (l *loader) readConfig(ctx context.Context, infos fileInfos) (c config, warning string, err error) {
 	var incomplete string
 	for try := range 3 {
 		if try > 0 {
 			if err := sleep(ctx, 50*time.Millisecond); err != nil {
-				return c, "", faulty, err
+				return c, "", err
 			}
 		}
-		if c, incomplete, faulty = readConfig(l.in); incomplete == "" {
-			l.config = &c
-			return c, "", false, nil
+		if c, incomplete = readConfig(l.in); incomplete == "" {
+			break
 		}
 	}
+	for _, name := range c.unread {
+		delete(infos, name)
+	}
+	if incomplete == "" {
+		l.config = &c
+		return c, "", nil
+	}
 	if l.config != nil {
-		return *l.config, fmt.Sprintf("the plugin's settings could not be read just now (%s); those read before are used", incomplete), faulty, nil
+		return *l.config, fmt.Sprintf("the plugin's settings could not be read just now (%s); those read before are used", incomplete), nil
 	}
 	wayOut := "open the vault in Obsidian so that they are saved again"
-	if faulty {
+	if c.faulty {
 		wayOut = checkFolder
 	}
-	return c, fmt.Sprintf("the plugin's settings could not be read in full (%s); its defaults are used for the rest: %s", incomplete, wayOut), faulty, nil
+	return c, fmt.Sprintf("the plugin's settings could not be read in full (%s); its defaults are used for the rest: %s", incomplete, wayOut), nil
 }
 
 // unlisted is why the index's files could not be listed: err, unless the vault

@@ -314,6 +314,9 @@ type config struct {
 	settings   Settings
 	model      Model
 	hasRecords bool // there are model records
+
+	unread []string // which of the files could not be read, or are not there
+	faulty bool     // the system refused to read one that is there
 }
 
 // inlineModel is the model that an inline index is configured for (format section
@@ -330,12 +333,18 @@ func (c config) inlineModel() Model {
 
 // readConfig reads smart_env.json and the model records. A file that is not there
 // counts as empty. incomplete says in words what could not be read for now; the
-// plugin rewrites both files in place, so that usually passes. faulty says that the
-// system, and not what is in a file, is why.
-func readConfig(in folder) (c config, incomplete string, faulty bool) {
+// plugin rewrites both files in place, so that usually passes.
+func readConfig(in folder) (c config, incomplete string) {
 	c.settings = defaultSettings()
-	data, err := in.read(settingsFile)
-	faulty = err != nil && !errors.Is(err, fs.ErrNotExist)
+	read := func(name string) ([]byte, error) {
+		data, err := in.read(name)
+		if err != nil {
+			c.unread = append(c.unread, name)
+			c.faulty = c.faulty || !errors.Is(err, fs.ErrNotExist)
+		}
+		return data, err
+	}
+	data, err := read(settingsFile)
 	if err == nil {
 		c.settings, err = parseSettings(data)
 	}
@@ -343,16 +352,16 @@ func readConfig(in folder) (c config, incomplete string, faulty bool) {
 		c.settings = defaultSettings()
 		incomplete = fmt.Sprintf("smart_env.json: %v", disk.Cause(err))
 	}
-	data, err = in.read(modelsFile)
+	data, err = read(modelsFile)
 	models, complete := parseModels(data)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		incomplete, faulty = fmt.Sprintf("embedding_models.ajson: %v", disk.Cause(err)), true
+		incomplete = fmt.Sprintf("embedding_models.ajson: %v", disk.Cause(err))
 	case err == nil && len(trimBlanks(data)) == 0:
 		incomplete = "embedding_models.ajson: it is empty"
 	case !complete && models[c.settings.modelKey] == (modelRecord{}):
 		incomplete = "embedding_models.ajson: damaged line, and no record of the configured model"
 	}
 	c.model, c.hasRecords = configuredModel(c.settings.modelKey, models), len(models) > 0
-	return c, incomplete, faulty
+	return c, incomplete
 }
