@@ -325,10 +325,11 @@ var allowed = map[string]string{
 	"weights/builtin":   "",
 	"weights/values":    "",
 	"weights/embedder":  "bert smartenv weights",
-	"smartenv":          "simd smartenv/note smartenv/parallel sys",
-	"smartenv/note":     "smartenv/parallel norm cases uniseg sys", // uniseg: excerpts end between characters as people see them
+	"smartenv":          "simd smartenv/disk smartenv/note smartenv/parallel sys",
+	"smartenv/disk":     "sys",
+	"smartenv/note":     "smartenv/disk smartenv/parallel norm cases uniseg sys", // uniseg: excerpts end between characters as people see them
 	"smartenv/parallel": "",
-	"smartenv/search":   "simd smartenv smartenv/note norm",
+	"smartenv/search":   "simd smartenv smartenv/disk smartenv/note norm",
 	"smartenv/verify":   "simd smartenv smartenv/note smartenv/parallel",
 	"smartenv/measure":  "simd smartenv smartenv/note smartenv/parallel smartenv/search smartenv/verify", // verify: the rules under which inputs are rebuilt
 	"smartenv/gen":      "bert smartenv smartenv/note weights weights/builtin",

@@ -264,11 +264,11 @@ func TestReadAcrossChunks(t *testing.T) {
 	if err := os.WriteFile(dir+"/smart_blocks/mf_a", packVectors(values), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	info, err := statShared(dir + "/smart_blocks/mf_a")
+	info, err := (folder{dir: dir}).stat("smart_blocks/mf_a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := openMultifile(dir, blocksCollection, "mf_a", dims, fileInfos{"smart_blocks/mf_a": info})
+	m, err := openMultifile(folder{dir: dir}, blocksCollection, "mf_a", dims, fileInfos{"smart_blocks/mf_a": info})
 	if err != nil || m.rows != rows {
 		t.Fatalf("rows = %d, %v, want %d", m.rows, err, rows)
 	}

@@ -2,6 +2,7 @@ package smartenv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -48,20 +49,20 @@ func (a *attempt) steps() []func(context.Context) error {
 
 // list finds the index's files and remembers what stood there before anything was
 // read.
-func (a *attempt) list(context.Context) (err error) {
-	a.files, err = list(a.dir)
+func (a *attempt) list(ctx context.Context) (err error) {
+	a.files, err = list(ctx, a.in)
 	if err != nil && a.files.swapping() {
 		return &retryError{"smart_sources.ajson is missing beside its backup, so the plugin is replacing it, or a crash cut that short (then quit Obsidian and rename smart_sources.ajson.bak)"}
 	}
 	if err != nil {
-		return err
+		return a.unlisted(err)
 	}
 	return a.checkBusy(&a.files, a.force)
 }
 
 // configure reads the settings.
 func (a *attempt) configure(ctx context.Context) (err error) {
-	a.settings, a.incomplete, err = a.readConfig(ctx)
+	a.settings, a.incomplete, err = a.readConfig(ctx, a.files.infos)
 	a.snap = &Snapshot{
 		Generation: "packed",
 		Configured: a.settings.model,
@@ -81,7 +82,7 @@ func (a *attempt) readRecords(ctx context.Context) (err error) {
 	}
 	a.inline = inlineStore{} // let go of what an update of the plugin has packed
 	before := a.replay
-	if a.replay, err = before.update(ctx, a.dir, a.files.shards); err != nil {
+	if a.replay, err = before.update(ctx, a.in, a.files.shards); err != nil {
 		return err
 	}
 	if before != nil && a.replay != before && a.replay.unfinished(before) {
@@ -201,7 +202,7 @@ func (a *attempt) openPacked() (choice, error) {
 		}
 	}
 	for _, collection := range []string{sourcesCollection, blocksCollection} {
-		file, err := openMultifile(a.dir, collection, ch.fingerprint, max(1, ch.model.Dims), a.files.infos)
+		file, err := openMultifile(a.in, collection, ch.fingerprint, max(1, ch.model.Dims), a.files.infos)
 		if err != nil {
 			return ch, err
 		}
@@ -249,15 +250,18 @@ func (a *attempt) verify(ctx context.Context) error {
 			return &retryError{f.name + " is shorter than a moment ago, so it is being written anew"}
 		}
 	}
-	files, err := list(a.dir)
-	if err != nil {
+	files, err := listFew(a.in)
+	if gone := (*GenerationError)(nil); errors.As(err, &gone) {
 		return &retryError{"the index's files changed while they were read"}
+	}
+	if err != nil {
+		return err
 	}
 	if err := a.checkBusy(&files, a.force); err != nil {
 		return err
 	}
 	read, changes := a.replay, a.replay.changes
-	if a.replay, err = read.update(ctx, a.dir, files.shards); err != nil {
+	if a.replay, err = read.update(ctx, a.in, files.shards); err != nil {
 		return err
 	}
 	if a.replay != read {
@@ -276,8 +280,8 @@ func (a *attempt) verify(ctx context.Context) error {
 }
 
 // describe fills in the status and the warnings.
-func (a *attempt) describe(context.Context) error {
-	a.describeFiles()
+func (a *attempt) describe(ctx context.Context) error {
+	a.describeFiles(ctx)
 	a.warnFiles()
 	for _, p := range a.pools {
 		a.snap.warnReferences(p, &a.files)

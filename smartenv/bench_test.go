@@ -35,18 +35,18 @@ func BenchmarkReplay(b *testing.B) { benchmarkReplay(b, bigVault(b, 2000)) }
 
 // benchmarkReplay reads the log of a vault.
 func benchmarkReplay(b *testing.B, v *fakeVault) {
-	files, err := list(v.path(indexFolder))
+	files, err := list(b.Context(), v.index())
 	if err != nil {
 		b.Fatal(err)
 	}
-	info, err := statShared(v.path(shardZero))
+	info, err := (folder{dir: v.dir}).stat(shardZero)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.SetBytes(info.Size())
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := (*replay)(nil).update(b.Context(), v.path(indexFolder), files.shards); err != nil {
+		if _, err := (*replay)(nil).update(b.Context(), v.index(), files.shards); err != nil {
 			b.Fatal(err)
 		}
 	}

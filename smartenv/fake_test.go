@@ -36,6 +36,9 @@ func (v *fakeVault) path(name string) string {
 	return filepath.Join(v.dir, filepath.FromSlash(name))
 }
 
+// index is its folder of the index.
+func (v *fakeVault) index() folder { return folder{dir: v.path(indexFolder)} }
+
 // write makes a file hold text, truncating it in place.
 func (v *fakeVault) write(name, text string) {
 	v.t.Helper()

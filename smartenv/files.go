@@ -1,28 +1,18 @@
 package smartenv
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"smart-connections-mcp/smartenv/note"
-)
-
-// indexFolder is the plugin's folder below the vault's root. The other names are
-// below it.
-const (
-	indexFolder  = ".smart-env"
-	inlineFolder = "multi"
-	settingsFile = "smart_env.json"
-	modelsFile   = modelsCollection + "/embedding_models.ajson"
+	"smart-connections-mcp/smartenv/disk"
 )
 
 // The names of the index's files are matched exactly, so that leftovers of a
@@ -56,6 +46,8 @@ type shard struct {
 	name   string
 }
 
+func (sh shard) path() string { return sourcesCollection + "/" + sh.name }
+
 // A listing is what stands in the index's folders at one moment.
 type listing struct {
 	shards     []shard             // in numeric order
@@ -72,12 +64,12 @@ type listing struct {
 // fileInfos tells what stood in the index's folder, by path below it, with "/".
 type fileInfos map[string]fs.FileInfo
 
-// add examines a file and keeps what it finds; a file that cannot be opened counts
-// as absent. It goes through a handle, because on Windows the identity of a file
+// add examines a file and keeps what it finds; of a file that cannot be opened there
+// is nothing to compare, so that it is looked at anew when it can be. It goes through a handle, because on Windows the identity of a file
 // that was examined by path is looked up later, when the path may already name
 // another file.
-func (f fileInfos) add(dir, name string) {
-	if info, err := statShared(filepath.Join(dir, filepath.FromSlash(name))); err == nil {
+func (f fileInfos) add(in folder, name string) {
+	if info, err := in.stat(name); err == nil {
 		f[name] = info
 	}
 }
@@ -106,13 +98,13 @@ func (l *listing) busy() string {
 	return ""
 }
 
-// list finds the index's files below dir, examined one by one. The error is a
+// list finds the index's files, examined one by one. The error is a
 // *GenerationError when there is no index.
-func list(dir string) (listing, error) {
-	l, err := listFew(dir)
-	if l.isInline {
+func list(ctx context.Context, in folder) (listing, error) {
+	l, err := listFew(in)
+	if l.isInline && err == nil {
 		start := time.Now()
-		l.inline = inlineStats(dir)
+		l.inline, err = inlineStats(ctx, in)
 		l.took = time.Since(start)
 	}
 	return l, err
@@ -120,29 +112,29 @@ func list(dir string) (listing, error) {
 
 // listFew is list without the files of multi/, of which there is one for each
 // note.
-func listFew(dir string) (listing, error) {
+func listFew(in folder) (listing, error) {
 	l := listing{multifiles: map[string][]string{}, infos: fileInfos{}}
 	for _, collection := range []string{sourcesCollection, blocksCollection} {
-		entries, err := os.ReadDir(filepath.Join(dir, collection))
+		entries, err := in.entries(collection)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return l, fmt.Errorf("reading the index: %w", err)
+			return l, unread(err)
 		}
 		for _, entry := range entries {
-			l.add(dir, collection, entry.Name())
+			l.add(in, collection, entry.Name())
 		}
 	}
 	for _, name := range []string{settingsFile, modelsFile} {
-		l.infos.add(dir, name)
+		l.infos.add(in, name)
 	}
 	slices.SortFunc(l.shards, func(a, b shard) int { return a.number - b.number })
-	return l, l.generation(dir)
+	return l, l.generation(in)
 }
 
-func (l *listing) add(dir, collection, name string) {
+func (l *listing) add(in folder, collection, name string) {
 	if strings.HasSuffix(name, ".optimize.tmp") {
 		l.rewriting = append(l.rewriting, collection+"/"+name)
-		for _, path := range []string{filepath.Join(dir, collection), filepath.Join(dir, collection, name)} {
-			if info, err := os.Stat(path); err == nil && info.ModTime().After(l.rewritten) {
+		for _, path := range []string{in.path(collection), in.path(collection + "/" + name)} {
+			if info, err := in.disk.Stat(path); err == nil && info.ModTime().After(l.rewritten) {
 				l.rewritten = info.ModTime()
 			}
 		}
@@ -150,12 +142,12 @@ func (l *listing) add(dir, collection, name string) {
 	if match := shardName.FindStringSubmatch(name); match != nil && collection == sourcesCollection {
 		number, _ := strconv.Atoi(match[1])
 		l.shards = append(l.shards, shard{number: number, name: name})
-		l.infos.add(dir, collection+"/"+name)
+		l.infos.add(in, collection+"/"+name)
 		return
 	}
 	if multifileName.MatchString(name) {
 		l.multifiles[collection] = append(l.multifiles[collection], name)
-		l.infos.add(dir, collection+"/"+name)
+		l.infos.add(in, collection+"/"+name)
 		return
 	}
 	l.ignored = append(l.ignored, collection+"/"+name)
@@ -164,18 +156,21 @@ func (l *listing) add(dir, collection, name string) {
 // generation returns nil when the files are an index. Shard 0 is the commit mark
 // of a packed one, and multi/ beside it is a leftover; without any shard, multi/
 // is the index (format section 1).
-func (l *listing) generation(dir string) error {
+func (l *listing) generation(in folder) (err error) {
 	switch {
 	case len(l.shards) > 0 && l.shards[0].number == 0:
 		return nil
 	case len(l.shards) > 0:
 		return &GenerationError{Generation: "uncommitted"}
 	}
-	if l.isInline = hasInline(dir); l.isInline {
-		return nil
+	if l.isInline, err = hasInline(in); l.isInline || err != nil {
+		return err
 	}
-	if _, err := os.Stat(filepath.Join(filepath.Dir(dir), ".smart-connections")); err == nil {
+	switch _, err := in.disk.Stat(in.path("../.smart-connections")); {
+	case err == nil:
 		return &GenerationError{Generation: "ancient"}
+	case !errors.Is(err, fs.ErrNotExist):
+		return unread(disk.PathError("open", ".smart-connections", err))
 	}
 	return &GenerationError{Generation: "none"}
 }
@@ -191,8 +186,9 @@ func (l *listing) swapping() bool {
 // newestInline returns when the newest file of multi/ was written, or the zero
 // time when there is none. A migration leaves thousands of files there, so this
 // is for a load, not for every look at the files.
-func newestInline(dir string) (newest time.Time) {
-	for _, stat := range inlineStats(dir) {
+func newestInline(ctx context.Context, in folder) (newest time.Time) {
+	stats, _ := inlineStats(ctx, in)
+	for _, stat := range stats {
 		if stat.modTime.After(newest) {
 			newest = stat.modTime
 		}
@@ -200,21 +196,20 @@ func newestInline(dir string) (newest time.Time) {
 	return newest
 }
 
-// statShared examines a regular file through a handle.
-func statShared(path string) (fs.FileInfo, error) {
-	f, err := note.OpenShared(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return f.Stat()
-}
-
 // A retryError says that the index is being rewritten: the same attempt a
 // moment later may succeed.
 type retryError struct{ reason string }
 
 func (e *retryError) Error() string { return e.reason + ": try again in a moment" }
+
+// vanished is the error of a load in which a file could not be opened that was there
+// before: it may be back in a moment, but only if it is gone.
+func vanished(name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return &retryError{name + " vanished while the index was read"}
+	}
+	return unread(err)
+}
 
 // unmoved compares a file before and after reading. Growth is harmless, since
 // the plugin appends and what was read stays valid; another file under the

@@ -1,6 +1,7 @@
 package smartenv
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"os"
@@ -65,7 +66,7 @@ func FuzzReplay(f *testing.F) {
 		slices.Sort(cuts)
 		r, st := newReplay(), &shardState{}
 		for _, cut := range cuts {
-			if err := r.readTail(st, strings.NewReader(text[:cut]), int64(cut)); err != nil {
+			if err := r.readTail(context.Background(), st, strings.NewReader(text[:cut]), int64(cut)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,5 +1,7 @@
 package smartenv
 
+import "fmt"
+
 // A Glance is what names and sizes of the index's files tell at once, whatever
 // the size of the vault.
 type Glance struct {
@@ -12,11 +14,14 @@ type Glance struct {
 // millisecond or so, and may be called at any time. The error is that of
 // Snapshot when there is no index to read.
 func (x *Index) Glance() (Glance, error) {
-	files, err := listFew(x.loader.dir)
+	files, err := listFew(x.loader.in)
 	if err != nil {
-		return Glance{}, err
+		return Glance{}, x.loader.unlisted(err)
 	}
-	settings, _ := readConfig(x.loader.dir)
+	settings, incomplete := readConfig(x.loader.in)
+	if settings.faulty {
+		return Glance{}, fmt.Errorf("reading the index: %s: "+checkFolder, incomplete)
+	}
 	if files.isInline {
 		return Glance{Generation: "inline", Model: settings.inlineModel()}, nil
 	}

@@ -103,7 +103,7 @@ func (x *Index) recent(s *state) bool {
 // refresh loads the index unless its files are those of cur, the state before.
 func (x *Index) refresh(ctx context.Context, cur *state) (*Snapshot, error) {
 	if cur != nil && cur.snap.Behind == "" {
-		files, err := list(x.loader.dir)
+		files, err := list(ctx, x.loader.in)
 		if err == nil && files.same(cur.files) {
 			moved, err := x.loader.notesMoved(ctx)
 			if err == nil && !moved {

@@ -11,7 +11,7 @@ import (
 // readInline brings the records of an inline index up to date. A file that looked
 // unfinished is read again at the next look.
 func (a *attempt) readInline(ctx context.Context) error {
-	if err := a.inline.update(ctx, a.dir, a.files.inline); err != nil {
+	if err := a.inline.update(ctx, a.in, a.files.inline); err != nil {
 		return err
 	}
 	for i := range a.files.inline {

@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"smart-connections-mcp/smartenv/note"
+	"smart-connections-mcp/smartenv/disk"
 )
 
 // An inlineFile is what one file of multi/ holds, in the state of its last
@@ -133,19 +131,22 @@ const (
 // what is read may be the beginning of what it is writing: when the file changed
 // meanwhile, or is young and damaged or lacks notes it had in its older state,
 // it is read again. settled is false when it still looked so at last; then the
-// older state is returned, when there is one. A file that is gone is nil.
-func readInlineFile(ctx context.Context, path string, older *inlineFile) (f *inlineFile, settled bool, err error) {
+// older state is returned, when there is one. A file that is gone is nil, and not
+// settled: it may come back as it was.
+func readInlineFile(ctx context.Context, in folder, name string, older *inlineFile) (f *inlineFile, settled bool, err error) {
 	for try := range inlineTries {
 		if try > 0 {
 			if err := sleep(ctx, inlineWait<<(try-1)); err != nil {
 				return nil, false, err
 			}
 		}
-		stat, data, whole, err := readWhole(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, true, nil
-		}
-		if err != nil {
+		stat, data, whole, err := readWhole(in, name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, false, nil
+		case errors.Is(err, io.ErrUnexpectedEOF) && try+1 < inlineTries:
+			continue
+		case err != nil:
 			return nil, false, err
 		}
 		f = parseInline(stat, data)
@@ -161,8 +162,8 @@ func readInlineFile(ctx context.Context, path string, older *inlineFile) (f *inl
 }
 
 // readWhole reads a file and says whether it stayed the same meanwhile.
-func readWhole(path string) (stat inlineStat, data []byte, whole bool, err error) {
-	f, err := note.OpenShared(path)
+func readWhole(in folder, name string) (stat inlineStat, data []byte, whole bool, err error) {
+	f, err := in.open(inlineFolder + "/" + name)
 	if err != nil {
 		return stat, nil, false, err
 	}
@@ -190,33 +191,32 @@ func readWhole(path string) (stat inlineStat, data []byte, whole bool, err error
 		return stat, nil, false, err
 	}
 	stat = statInline(before)
+	if int64(len(data)) < min(before.Size(), after.Size()) {
+		return stat, nil, false, io.ErrUnexpectedEOF
+	}
 	return stat, data, stat.same(statInline(after)) && int64(len(data)) == stat.size, nil
 }
 
-// inlineFiles lists the files of multi/, the index of plugin versions before 4.7,
-// in the order of their names.
-func inlineFiles(dir string) []fs.DirEntry {
-	entries, err := os.ReadDir(filepath.Join(dir, inlineFolder))
-	if err != nil {
-		return nil
+// hasInline says whether multi/, the index of plugin versions before 4.7, has a file.
+// It does not read all their names.
+func hasInline(in folder) (bool, error) {
+	f, err := in.disk.OpenFolder(in.path(inlineFolder))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, unread(disk.PathError("open", inlineFolder, err))
 	}
-	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !isInlineFile(e) })
-}
-
-// hasInline says whether there is such a file. It does not read all their names.
-func hasInline(dir string) bool {
-	folder, err := os.Open(filepath.Join(dir, inlineFolder))
-	if err != nil {
-		return false
-	}
-	defer folder.Close()
+	defer f.Close()
 	for {
-		entries, err := folder.ReadDir(64)
-		if slices.ContainsFunc(entries, isInlineFile) {
-			return true
-		}
-		if err != nil {
-			return false
+		entries, err := f.ReadDir(64)
+		switch {
+		case slices.ContainsFunc(entries, isInlineFile):
+			return true, nil
+		case err == io.EOF:
+			return false, nil
+		case err != nil:
+			return false, unread(disk.PathError("read", inlineFolder, err))
 		}
 	}
 }
@@ -225,16 +225,29 @@ func isInlineFile(e fs.DirEntry) bool {
 	return e.Type().IsRegular() && strings.HasSuffix(e.Name(), ".ajson")
 }
 
-// inlineStats examines the files of multi/. It does not open them: there is one
-// for each note.
-func inlineStats(dir string) []inlineStat {
-	var stats []inlineStat
-	for _, entry := range inlineFiles(dir) {
-		if info, err := entry.Info(); err == nil {
+// inlineStats examines the files of multi/, in the order of their names. It does not
+// open them: there is one for each note. One that cannot be examined has no time,
+// which none is the same as, so that it is read.
+func inlineStats(ctx context.Context, in folder) (stats []inlineStat, err error) {
+	entries, err := in.entries(inlineFolder)
+	if err != nil {
+		return nil, vanished(inlineFolder, err)
+	}
+	for _, entry := range entries {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if !isInlineFile(entry) {
+			continue
+		}
+		switch info, err := in.disk.Info(entry); {
+		case err == nil:
 			stats = append(stats, statInline(info))
+		case !errors.Is(err, fs.ErrNotExist):
+			stats = append(stats, inlineStat{name: entry.Name()})
 		}
 	}
-	return stats
+	return stats, nil
 }
 
 // inlineName is the name of the file in which the plugin keeps a note's records:

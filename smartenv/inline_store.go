@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,7 +21,7 @@ type inlineStore struct {
 
 // update reads every file whose size or time is another than at the last time,
 // and forgets those that are gone. The error is that of ctx.
-func (st *inlineStore) update(ctx context.Context, dir string, stats []inlineStat) error {
+func (st *inlineStore) update(ctx context.Context, in folder, stats []inlineStat) error {
 	type outcome struct {
 		file    *inlineFile
 		settled bool
@@ -39,7 +38,7 @@ func (st *inlineStore) update(ctx context.Context, dir string, stats []inlineSta
 			outcomes[i] = outcome{older, true, nil}
 			return
 		}
-		f, settled, err := readInlineFile(ctx, filepath.Join(dir, inlineFolder, name), older)
+		f, settled, err := readInlineFile(ctx, in, name, older)
 		outcomes[i] = outcome{f, settled, err}
 	})
 	if err := ctx.Err(); err != nil {

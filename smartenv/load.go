@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"smart-connections-mcp/smartenv/note"
@@ -15,7 +14,7 @@ import (
 // compared. It is used by one goroutine at a time.
 type loader struct {
 	vault *note.Vault
-	dir   string // the index's folder
+	in    folder
 	model string // Options.Model
 
 	replay  *replay
@@ -49,7 +48,7 @@ type base struct {
 func newLoader(v *note.Vault, model string) *loader {
 	return &loader{
 		vault: v, model: model,
-		dir:   filepath.Join(v.Root(), indexFolder),
+		in:    folderOf(v),
 		fresh: newFreshness(v),
 		few:   fewNotes,
 	}
@@ -136,10 +135,13 @@ func (l *loader) checkBusy(files *listing, force bool) error {
 	return &retryError{fmt.Sprintf("the plugin is rewriting its index (%s)", name)}
 }
 
+const checkFolder = "check the permissions and the disk of the vault's folder .smart-env"
+
 // readConfig reads the settings. The plugin rewrites them in place, so an
 // incomplete file is read again after a moment; then the last complete settings
-// serve, or what could be read.
-func (l *loader) readConfig(ctx context.Context) (c config, warning string, err error) {
+// serve, or what could be read. A file that was not read is taken out of infos, so
+// that it is read as soon as it can be.
+func (l *loader) readConfig(ctx context.Context, infos fileInfos) (c config, warning string, err error) {
 	var incomplete string
 	for try := range 3 {
 		if try > 0 {
@@ -147,15 +149,34 @@ func (l *loader) readConfig(ctx context.Context) (c config, warning string, err 
 				return c, "", err
 			}
 		}
-		if c, incomplete = readConfig(l.dir); incomplete == "" {
-			l.config = &c
-			return c, "", nil
+		if c, incomplete = readConfig(l.in); incomplete == "" {
+			break
 		}
+	}
+	for _, name := range c.unread {
+		delete(infos, name)
+	}
+	if incomplete == "" {
+		l.config = &c
+		return c, "", nil
 	}
 	if l.config != nil {
 		return *l.config, fmt.Sprintf("the plugin's settings could not be read just now (%s); those read before are used", incomplete), nil
 	}
-	return c, fmt.Sprintf("the plugin's settings could not be read in full (%s); its defaults are used for the rest: open the vault in Obsidian so that they are saved again", incomplete), nil
+	wayOut := "open the vault in Obsidian so that they are saved again"
+	if c.faulty {
+		wayOut = checkFolder
+	}
+	return c, fmt.Sprintf("the plugin's settings could not be read in full (%s); its defaults are used for the rest: %s", incomplete, wayOut), nil
+}
+
+// unlisted is why the index's files could not be listed: err, unless the vault
+// itself cannot be reached.
+func (l *loader) unlisted(err error) error {
+	if lost := l.vault.Check(); lost != nil {
+		return lost
+	}
+	return err
 }
 
 // A rescan of the notes is due when the last one is older than rescanAfter, and

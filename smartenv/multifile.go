@@ -3,14 +3,14 @@ package smartenv
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"math"
-	"path/filepath"
 	"unsafe"
 
-	"smart-connections-mcp/smartenv/note"
+	"smart-connections-mcp/smartenv/disk"
 )
 
 // unitTolerance is how far a row's length may be from 1 before it counts as
@@ -29,8 +29,8 @@ const chunkBytes = 1 << 20
 // a header. The file of the same name in the other collection's folder has
 // nothing to do with it.
 type multifile struct {
+	in      folder
 	name    string // "smart_sources/mf_ccarbz"
-	path    string
 	missing bool
 	size    int64       // bytes
 	rows    int64       // whole rows
@@ -40,21 +40,17 @@ type multifile struct {
 // openMultifile examines the file of a collection, whose rows have dims values.
 // before tells what stood in the folder when the log was not yet read: rows that
 // are written now may be numbered anew, so it must still be the same file, but it
-// may have grown. That there is no such file, or that it cannot be
-// read, is no error: missing is set.
-func openMultifile(dir, collection, fingerprint string, dims int, before fileInfos) (*multifile, error) {
-	m := &multifile{
-		name: collection + "/" + fingerprint,
-		path: filepath.Join(dir, collection, fingerprint),
-	}
+// may have grown. That there is no such file is no error: missing is set.
+func openMultifile(in folder, collection, fingerprint string, dims int, before fileInfos) (*multifile, error) {
+	m := &multifile{in: in, name: collection + "/" + fingerprint}
 	m.info = before[m.name]
 	m.missing = m.info == nil
-	now, err := statShared(m.path)
+	now, err := in.stat(m.name)
 	switch {
-	case err != nil && m.missing:
+	case m.missing && errors.Is(err, fs.ErrNotExist):
 		return m, nil
 	case err != nil:
-		return nil, &retryError{m.name + " vanished while the index was read"}
+		return nil, vanished(m.name, err)
 	case m.missing:
 		return nil, &retryError{m.name + " appeared while the index was read"}
 	}
@@ -71,9 +67,9 @@ func (m *multifile) verify() error {
 	if m.missing {
 		return nil
 	}
-	info, err := statShared(m.path)
+	info, err := m.in.stat(m.name)
 	if err != nil {
-		return &retryError{m.name + " vanished while the index was read"}
+		return vanished(m.name, err)
 	}
 	return unmoved(m.name, m.info, info)
 }
@@ -84,12 +80,16 @@ func (m *multifile) read(ctx context.Context, dst []float32, rows []int64, dims 
 	if len(rows) == 0 {
 		return nil
 	}
-	f, err := note.OpenShared(m.path)
+	f, err := m.in.open(m.name)
 	if err != nil {
-		return &retryError{m.name + " vanished while the index was read"}
+		return vanished(m.name, err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || unmoved(m.name, m.info, info) != nil {
+	info, err := f.Stat()
+	if err != nil {
+		return unread(disk.PathError("stat", m.name, err))
+	}
+	if unmoved(m.name, m.info, info) != nil {
 		return &retryError{m.name + " was replaced while the index was read"}
 	}
 	stride := int64(dims) * 4
@@ -108,7 +108,7 @@ func (m *multifile) read(ctx context.Context, dst []float32, rows []int64, dims 
 		case err == io.EOF:
 			return &retryError{m.name + " shrank while it was read"}
 		case err != nil:
-			return fmt.Errorf("reading the index: %w", err)
+			return unread(disk.PathError("read", m.name, err))
 		}
 		i += n
 	}

@@ -3,16 +3,14 @@ package smartenv
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
 
-	"smart-connections-mcp/smartenv/note"
+	"smart-connections-mcp/smartenv/disk"
 	"smart-connections-mcp/smartenv/parallel"
 )
 
@@ -73,19 +71,19 @@ func newReplay() *replay {
 	return &replay{records: map[string]*record{}, decoders: sync.Pool{New: func() any { return newDecoder() }}}
 }
 
-// update brings the replay to the state of the shards below dir, reading no more
+// update brings the replay to the state of the shards, reading no more
 // than what was appended since the last time. It returns a replay that started
 // anew when that is not possible. The error is a *retryError when the files
 // changed under it.
-func (r *replay) update(ctx context.Context, dir string, shards []shard) (*replay, error) {
-	if r != nil && r.continues(dir, shards) {
-		if err := r.readAll(ctx, dir, shards); err != nil {
+func (r *replay) update(ctx context.Context, in folder, shards []shard) (*replay, error) {
+	if r != nil && r.continues(in, shards) {
+		if err := r.readAll(ctx, in, shards); err != nil {
 			return nil, err
 		}
 		return r, nil
 	}
 	fresh := newReplay()
-	if err := fresh.readAll(ctx, dir, shards); err != nil {
+	if err := fresh.readAll(ctx, in, shards); err != nil {
 		return nil, err
 	}
 	return fresh, nil
@@ -107,9 +105,9 @@ func (r *replay) unfinished(before *replay) bool {
 
 // readAll replays what is new in every shard. After an error the replay is in no
 // state to go on.
-func (r *replay) readAll(ctx context.Context, dir string, shards []shard) error {
+func (r *replay) readAll(ctx context.Context, in folder, shards []shard) error {
 	for i := range shards {
-		if err := r.readShard(ctx, dir, shards[i], i); err != nil {
+		if err := r.readShard(ctx, in, shards[i], i); err != nil {
 			return err
 		}
 	}
@@ -118,7 +116,7 @@ func (r *replay) readAll(ctx context.Context, dir string, shards []shard) error 
 
 // continues says whether the files continue what was read: no shard but the
 // last one changed, that one only grew, and new shards come after it.
-func (r *replay) continues(dir string, shards []shard) bool {
+func (r *replay) continues(in folder, shards []shard) bool {
 	if len(shards) < len(r.shards) {
 		return false
 	}
@@ -127,7 +125,7 @@ func (r *replay) continues(dir string, shards []shard) bool {
 		if known.shard != shards[i] {
 			return false
 		}
-		info, err := statShared(filepath.Join(dir, sourcesCollection, known.name))
+		info, err := in.stat(known.path())
 		if err != nil || unmoved(known.name, known.info, info) != nil {
 			return false
 		}
@@ -139,18 +137,15 @@ func (r *replay) continues(dir string, shards []shard) bool {
 }
 
 // readShard replays what is new in the shard at place i of the list.
-func (r *replay) readShard(ctx context.Context, dir string, sh shard, i int) error {
-	f, err := note.OpenShared(filepath.Join(dir, sourcesCollection, sh.name))
+func (r *replay) readShard(ctx context.Context, in folder, sh shard, i int) error {
+	f, err := in.open(sh.path())
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return &retryError{sh.name + " vanished while the index was read"}
-		}
-		return fmt.Errorf("reading the index: %w", err)
+		return vanished(sh.name, err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return fmt.Errorf("reading the index: %w", err)
+		return unread(disk.PathError("stat", sh.path(), err))
 	}
 	if i == len(r.shards) {
 		r.shards = append(r.shards, shardState{shard: sh})
@@ -213,7 +208,7 @@ func (st *shardState) read(f io.ReaderAt, data []byte, at int64) error {
 	case err == io.EOF:
 		return &retryError{st.name + " shrank while it was read"}
 	default:
-		return fmt.Errorf("reading the index: %w", err)
+		return unread(disk.PathError("read", st.path(), err))
 	}
 }
 

@@ -17,11 +17,11 @@ import (
 // replayed reads the log of a fake vault, going on from r when that is not nil.
 func replayed(t *testing.T, v *fakeVault, r *replay) *replay {
 	t.Helper()
-	files, err := list(v.path(indexFolder))
+	files, err := list(t.Context(), v.index())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err = r.update(t.Context(), v.path(indexFolder), files.shards)
+	r, err = r.update(t.Context(), v.index(), files.shards)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,11 +149,11 @@ func TestReplayNoticesRewriteInPlace(t *testing.T) {
 	v.log(simpleLine("a.md", 1), simpleLine("b.md", 1), "")
 	r := replayed(t, v, nil)
 	v.write(shardZero, strings.Repeat(simpleLine("c.md", 3)+"\n", 5))
-	files, err := list(v.path(indexFolder))
+	files, err := list(t.Context(), v.index())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.update(t.Context(), v.path(indexFolder), files.shards); err == nil {
+	if _, err := r.update(t.Context(), v.index(), files.shards); err == nil {
 		t.Fatal("update went on, want a retryError")
 	}
 }
@@ -229,7 +229,7 @@ func TestShardNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files, err := list(filepath.Join(dir, indexFolder))
+	files, err := list(t.Context(), folder{dir: filepath.Join(dir, indexFolder)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,12 +269,12 @@ func TestUnmoved(t *testing.T) {
 	} {
 		v := &fakeVault{t: t, dir: t.TempDir()}
 		v.write("f", "abc")
-		before, err := statShared(v.path("f"))
+		before, err := (folder{dir: v.dir}).stat("f")
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.change(v)
-		after, err := statShared(v.path("f"))
+		after, err := (folder{dir: v.dir}).stat("f")
 		if err != nil {
 			t.Fatal(err)
 		}

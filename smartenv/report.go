@@ -1,11 +1,14 @@
 package smartenv
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"smart-connections-mcp/smartenv/disk"
 )
 
 // warn adds a sentence to the warnings, unless it is empty.
@@ -32,7 +35,7 @@ func count(n int, noun string) string {
 }
 
 // describeFiles fills in the status of the files and of the log.
-func (a *attempt) describeFiles() {
+func (a *attempt) describeFiles(ctx context.Context) {
 	st := &a.snap.Status
 	counts := a.counts
 	st.Records, st.Tombstones = counts.records, counts.tombstones
@@ -42,7 +45,7 @@ func (a *attempt) describeFiles() {
 		a.describeInline()
 		return
 	}
-	st.LegacyNewest = newestInline(a.dir)
+	st.LegacyNewest = newestInline(ctx, a.in)
 	for i := range a.replay.shards {
 		sh := &a.replay.shards[i]
 		st.Shards = append(st.Shards, File{Name: sh.name, Size: sh.info.Size()})
@@ -166,7 +169,11 @@ func (s *Snapshot) warnNotes(sc *scan) {
 	s.warnIf(st.Blocks.Wanted, "block", "%s selected for embedding cannot be ranked, having no vector that can be used: open the vault in Obsidian and let Smart Connections finish")
 	s.warnIf(st.Notes.Stale-s.outdatedNotes(), "note", "%s changed since being embedded, so results are marked stale: open the vault in Obsidian and let Smart Connections embed the new text")
 	s.warnIf(st.Notes.Missing, "note", "%s of the index cannot be found on disk and will not be ranked: open the vault in Obsidian, and the plugin drops what is gone")
-	s.warnIf(st.Notes.Unreadable, "note", "%s cannot be read, so the vectors may be out of date and no text is shown: check the permissions of the vault's files")
+	if at := slices.IndexFunc(sc.notes, func(n noteState) bool { return n.trouble != nil }); at >= 0 {
+		first := &sc.notes[at]
+		s.warnIf(st.Notes.Unreadable, "note", "%s cannot be read (first: %q: %v), so the vectors may be out of date and no text is shown: %s",
+			first.rec.path, disk.Cause(first.trouble), disk.Hint(first.trouble))
+	}
 	s.warnIf(st.Notes.Unlisted, "folder or file", "%s of the vault could not be listed: check permissions and names")
 	s.warnIf(st.Notes.Unknown, "note", "%s cannot be compared with the text on disk, since the index holds no hash or one of an older plugin version: let Smart Connections import the vault again")
 	refused := 0

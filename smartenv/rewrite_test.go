@@ -31,7 +31,7 @@ func TestOptimizeInProgress(t *testing.T) {
 	}
 	for _, name := range []string{"", "/smart_sources.ajson.optimize.tmp"} {
 		old := time.Now().Add(-2 * stuckAfter)
-		if files, err := list(v.path(indexFolder)); err != nil || (&loader{}).checkBusy(&files, true) == nil {
+		if files, err := list(t.Context(), v.index()); err != nil || (&loader{}).checkBusy(&files, true) == nil {
 			t.Errorf("a young mark, or a folder in which a file was just replaced, lets a first load pass: %v", err)
 		}
 		if err := os.Chtimes(v.path(".smart-env/smart_sources"+name), old, old); err != nil {

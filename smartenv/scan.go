@@ -19,7 +19,8 @@ type noteState struct {
 	state State
 	info  note.Info
 
-	refused bool // the path may not be followed
+	refused bool  // the path may not be followed
+	trouble error // why it is Unreadable
 }
 
 // A scan is the state of all live notes on disk at one moment.
@@ -42,7 +43,7 @@ const scannedAtOnce = 8
 // can be read, and still has the text that was embedded.
 func scanNotes(ctx context.Context, fresh *freshness, records map[string]*record, excluded func(string) bool) (*scan, error) {
 	start := time.Now()
-	listed, unlisted, err := fresh.vault.ListStat()
+	listed, unlisted, err := fresh.vault.ListStat(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func (n *noteState) examine(fresh *freshness, excluded func(string) bool, info n
 	case errors.As(err, &refused):
 		n.state, n.refused = Excluded, true
 	default:
-		n.state = Unreadable
+		n.state, n.trouble = Unreadable, err
 	}
 }
 

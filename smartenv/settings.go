@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"path/filepath"
 	"strings"
 
-	"smart-connections-mcp/smartenv/note"
+	"smart-connections-mcp/smartenv/disk"
 )
 
 // Settings are the plugin's settings that decide what it embeds. Everything is
@@ -311,22 +309,14 @@ func configuredModel(modelKey string, models map[string]modelRecord) Model {
 	return newest
 }
 
-// readShared returns a whole file, opened so that the plugin can go on renaming
-// and deleting it, and closed at once.
-func readShared(path string) ([]byte, error) {
-	f, err := note.OpenShared(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(f)
-}
-
 // A config is what the two settings files say.
 type config struct {
 	settings   Settings
 	model      Model
 	hasRecords bool // there are model records
+
+	unread []string // which of the files could not be read, or are not there
+	faulty bool     // the system refused to read one that is there
 }
 
 // inlineModel is the model that an inline index is configured for (format section
@@ -341,24 +331,32 @@ func (c config) inlineModel() Model {
 	return inlineModel(m.Provider, cmp.Or(m.Name, defaultModel().Name), 0)
 }
 
-// readConfig reads smart_env.json and the model records below dir. A file that
-// is not there counts as empty. incomplete says in words what could not be read
-// for now; the plugin rewrites both files in place, so that usually passes.
-func readConfig(dir string) (c config, incomplete string) {
+// readConfig reads smart_env.json and the model records. A file that is not there
+// counts as empty. incomplete says in words what could not be read for now; the
+// plugin rewrites both files in place, so that usually passes.
+func readConfig(in folder) (c config, incomplete string) {
 	c.settings = defaultSettings()
-	data, err := readShared(filepath.Join(dir, settingsFile))
+	read := func(name string) ([]byte, error) {
+		data, err := in.read(name)
+		if err != nil {
+			c.unread = append(c.unread, name)
+			c.faulty = c.faulty || !errors.Is(err, fs.ErrNotExist)
+		}
+		return data, err
+	}
+	data, err := read(settingsFile)
 	if err == nil {
 		c.settings, err = parseSettings(data)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		c.settings = defaultSettings()
-		incomplete = fmt.Sprintf("smart_env.json: %v", err)
+		incomplete = fmt.Sprintf("smart_env.json: %v", disk.Cause(err))
 	}
-	data, err = readShared(filepath.Join(dir, filepath.FromSlash(modelsFile)))
+	data, err = read(modelsFile)
 	models, complete := parseModels(data)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		incomplete = fmt.Sprintf("embedding_models.ajson: %v", err)
+		incomplete = fmt.Sprintf("embedding_models.ajson: %v", disk.Cause(err))
 	case err == nil && len(trimBlanks(data)) == 0:
 		incomplete = "embedding_models.ajson: it is empty"
 	case !complete && models[c.settings.modelKey] == (modelRecord{}):

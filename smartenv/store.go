@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
-	"smart-connections-mcp/smartenv/note"
+	"smart-connections-mcp/smartenv/disk"
 	"smart-connections-mcp/smartenv/parallel"
 )
 
@@ -77,16 +77,20 @@ func (st *store) follow(m *multifile) (err error) {
 
 // end returns the last bytes that the file had when it was examined.
 func (m *multifile) end() ([]byte, error) {
-	f, err := note.OpenShared(m.path)
+	f, err := m.in.open(m.name)
 	if err != nil {
-		return nil, &retryError{m.name + " vanished while the index was read"}
+		return nil, vanished(m.name, err)
 	}
 	defer f.Close()
 	guard := make([]byte, min(guardBytes, m.size))
-	if _, err := f.ReadAt(guard, m.size-int64(len(guard))); err != nil && (err != io.EOF || len(guard) > 0) {
+	switch n, err := f.ReadAt(guard, m.size-int64(len(guard))); {
+	case n == len(guard):
+		return guard, nil
+	case err == io.EOF:
 		return nil, &retryError{m.name + " shrank while it was read"}
+	default:
+		return nil, unread(disk.PathError("read", m.name, err))
 	}
-	return guard, nil
 }
 
 // load reads those of the rows that are not yet in the buffer. A row counts as of

@@ -181,15 +181,18 @@ func (s *Server) resolve(asked string) (string, error) {
 func (s *Server) fileError(asked string, err error) error {
 	var ambiguous *note.AmbiguousError
 	var refused *note.RefusedError
+	var lost *note.LostError
 	switch {
 	case errors.As(err, &ambiguous):
 		return ambiguous
 	case errors.As(err, &refused):
 		return refused
+	case errors.As(err, &lost):
+		return lost
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("no note at %q: %s", shorten(asked, 300), s.instead(asked))
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%q may not be read: check its permissions (on macOS, give the app that runs this server access under Privacy & Security, Files and Folders)", shorten(asked, 300))
+		return fmt.Errorf("%q may not be read: check its permissions (on macOS, give the app that runs this server access under Privacy & Security, Files & Folders or Full Disk Access)", shorten(asked, 300))
 	}
 	s.log.Warn("reading a note", "path", asked, "err", err)
 	return fmt.Errorf("%q cannot be read just now: check that the vault's disk is connected, then try again", shorten(asked, 300))

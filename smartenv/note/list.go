@@ -1,14 +1,15 @@
 package note
 
 import (
+	"context"
 	"errors"
 	"io/fs"
-	"os"
 	slashpath "path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"smart-connections-mcp/smartenv/disk"
 	"smart-connections-mcp/smartenv/parallel"
 )
 
@@ -24,7 +25,7 @@ type Listed struct {
 // out silently. Links to folders are not followed, so that the walk ends; links
 // to notes are listed when Read would follow them.
 func (v *Vault) List() (paths []string, unreadable int, err error) {
-	notes, unreadable, err := v.ListStat()
+	notes, unreadable, err := v.ListStat(context.Background())
 	for i := range notes {
 		paths = append(paths, notes[i].Path)
 	}
@@ -37,17 +38,24 @@ const listers = 8
 
 // ListStat is List with what Stat tells of each note. It asks for the notes of a
 // folder together, while the folder is open, which costs a fraction of asking for
-// each by its path.
-func (v *Vault) ListStat() (notes []Listed, unreadable int, err error) {
-	root, err := v.current()
+// each by its path. When ctx ends no further folder is read.
+func (v *Vault) ListStat(ctx context.Context) (notes []Listed, unreadable int, err error) {
+	root, err := v.current(rootDoubt)
 	if err != nil {
 		return nil, 0, err
 	}
 	for folders := []string{""}; len(folders) > 0; {
 		found := make([]listing, len(folders))
-		parallel.Do(listers, len(folders), 1, func(i, _ int) { found[i] = v.list(root, folders[i]) })
+		parallel.Do(listers, len(folders), 1, func(i, _ int) {
+			if ctx.Err() == nil {
+				found[i] = v.list(root, folders[i])
+			}
+		})
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
 		if folders[0] == "" && found[0].err != nil {
-			return nil, 0, found[0].err
+			return nil, 0, &LostError{disk.Cause(found[0].err)}
 		}
 		folders = nil
 		for i := range found {
@@ -68,8 +76,8 @@ type listing struct {
 }
 
 // list lists one folder, "" being the vault itself.
-func (v *Vault) list(root *os.Root, folder string) (l listing) {
-	entries, infos, err := readDir(root, folder)
+func (v *Vault) list(root *disk.Root, folder string) (l listing) {
+	entries, infos, err := v.readDir(root, folder)
 	if l.err = err; err != nil && !errors.Is(err, fs.ErrNotExist) {
 		l.unreadable++
 	}
@@ -82,11 +90,16 @@ func (v *Vault) list(root *os.Root, folder string) (l listing) {
 			l.unreadable++
 		case entry.IsDir():
 			l.folders = append(l.folders, path)
-		case isRegular(entry.Type()):
+		case disk.IsRegular(entry.Type()):
 			l.notes = append(l.notes, Listed{path, infos[i]})
 		default:
-			if info, err := v.Stat(path); err == nil { // a link to a note
+			var refused *RefusedError
+			info, err := v.Stat(path)
+			switch {
+			case err == nil: // a link to a note
 				l.notes = append(l.notes, Listed{path, info})
+			case !errors.As(err, &refused) && !errors.Is(err, fs.ErrNotExist):
+				l.unreadable++
 			}
 		}
 	}
@@ -95,26 +108,26 @@ func (v *Vault) list(root *os.Root, folder string) (l listing) {
 
 // readDir lists a folder below root, "" being root itself, and examines what is
 // Markdown. On an error it returns what it could read.
-func readDir(root *os.Root, folder string) ([]fs.DirEntry, []Info, error) {
+func (v *Vault) readDir(root *disk.Root, folder string) ([]fs.DirEntry, []Info, error) {
 	name := "."
 	if folder != "" {
 		name = filepath.FromSlash(folder)
 	}
-	f, err := root.OpenFile(name, openFlags, 0)
+	f, err := root.Open(name)
 	if err != nil {
-		return nil, nil, pathError("open", folder, err)
+		return nil, nil, disk.PathError("open", name, err)
 	}
 	defer f.Close()
 	entries, err := f.ReadDir(-1)
 	if err != nil {
-		err = pathError("read", folder, err)
+		err = disk.PathError("read", name, err)
 	}
 	infos := make([]Info, len(entries))
 	for i, entry := range entries {
-		if !isRegular(entry.Type()) || !isMarkdown(entry.Name()) {
+		if !disk.IsRegular(entry.Type()) || !isMarkdown(entry.Name()) {
 			continue
 		}
-		if info, err := entry.Info(); err == nil {
+		if info, err := v.disk.Info(entry); err == nil {
 			infos[i] = Info{Size: info.Size(), ModTime: info.ModTime()}
 		}
 	}

@@ -3,34 +3,45 @@ package note
 import (
 	"errors"
 	"io/fs"
-	"os"
 	slashpath "path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"smart-connections-mcp/smartenv/disk"
 )
 
 const maxLinks = 40 // followed on one path, as Linux does
 
 // locate is lookup for a regular file, the only kind that is ever opened.
-func (v *Vault) locate(path string) (root *os.Root, place string, info fs.FileInfo, err error) {
+func (v *Vault) locate(path string) (root *disk.Root, place string, info fs.FileInfo, err error) {
 	root, place, info, err = v.lookup(path)
-	if err == nil && !isRegular(info.Mode()) {
+	if err == nil && !disk.IsRegular(info.Mode()) {
 		err = refuse(path, reasonIrregular)
 	}
 	return root, place, info, err
 }
 
 // lookup checks path and follows its links to the place of whatever it names.
-func (v *Vault) lookup(path string) (root *os.Root, place string, info fs.FileInfo, err error) {
+func (v *Vault) lookup(path string) (root *disk.Root, place string, info fs.FileInfo, err error) {
 	if reason := checkPath(path); reason != "" {
 		return nil, "", nil, refuse(path, reason)
 	}
-	if root, err = v.current(); err != nil {
+	if root, err = v.current(rootRecheck); err != nil {
 		return nil, "", nil, err
 	}
 	place, info, err = v.follow(root, path)
-	return root, place, info, err
+	if !errors.Is(err, fs.ErrNotExist) {
+		return root, place, info, err
+	}
+	now, lost := v.current(rootDoubt) // has the note gone, or the vault?
+	switch {
+	case lost != nil:
+		return nil, "", nil, lost
+	case now != root:
+		place, info, err = v.follow(now, path)
+	}
+	return now, place, info, err
 }
 
 // follow resolves the links of path by hand and returns the place they lead
@@ -38,22 +49,24 @@ func (v *Vault) lookup(path string) (root *os.Root, place string, info fs.FileIn
 // into the vault, and follows links into dot folders. What it guards against
 // stays guarded, for every step is made through it: if someone swaps a folder
 // for a link between two steps, the root refuses to leave the vault.
-func (v *Vault) follow(root *os.Root, path string) (place string, info fs.FileInfo, err error) {
+func (v *Vault) follow(root *disk.Root, path string) (place string, info fs.FileInfo, err error) {
 	rest := strings.Split(path, "/")
 	if folder := slashpath.Dir(path); folder != "." && v.isPlain(folder) {
 		place, rest = folder, rest[len(rest)-1:]
 	}
 	for links := 0; len(rest) > 0; {
-		if shortName(rest[0]) && !listed(root, place, rest[0]) {
-			return "", nil, pathError("open", path, fs.ErrNotExist)
+		if shortName(rest[0]) {
+			if err := v.listed(root, place, rest[0]); err != nil {
+				return "", nil, disk.PathError("open", path, err)
+			}
 		}
 		next := slashpath.Join(place, rest[0])
 		info, err = root.Lstat(filepath.FromSlash(next))
-		if err == nil && len(rest) > 1 && isRegular(info.Mode()) {
+		if err == nil && len(rest) > 1 && disk.IsRegular(info.Mode()) {
 			err = fs.ErrNotExist // below a file is nothing
 		}
 		if err != nil {
-			return "", nil, pathError("open", path, tooLongIsMissing(err))
+			return "", nil, disk.PathError("open", path, tooLongIsMissing(err))
 		}
 		if info.Mode().Type() != fs.ModeSymlink {
 			place, rest = next, rest[1:]
@@ -67,9 +80,12 @@ func (v *Vault) follow(root *os.Root, path string) (place string, info fs.FileIn
 		}
 		target, err := root.Readlink(filepath.FromSlash(next))
 		if err != nil {
-			return "", nil, pathError("open", path, err)
+			return "", nil, disk.PathError("open", path, err)
 		}
-		inside, ok := v.inside(place, target)
+		inside, ok, err := v.inside(place, target)
+		if err != nil {
+			return "", nil, disk.PathError("open", path, err)
+		}
 		if !ok {
 			return "", nil, refuse(path, reasonOutside)
 		}
@@ -99,22 +115,26 @@ func (v *Vault) setPlain(folder string) {
 // inside returns where below the vault a link in folder, itself free of links,
 // points to. A link may name the vault by the path it was opened with or by its
 // real one.
-func (v *Vault) inside(folder, target string) (path string, ok bool) {
-	bases := []string{v.dir}
-	if real, err := filepath.EvalSymlinks(v.dir); err == nil && real != v.dir {
-		bases = append(bases, real)
+func (v *Vault) inside(folder, target string) (path string, ok bool, err error) {
+	if path, ok = inside(v.dir, folder, target); ok {
+		return path, true, nil
 	}
-	for _, base := range bases {
-		full := target
-		if !filepath.IsAbs(full) {
-			full = filepath.Join(base, filepath.FromSlash(folder), target)
-		}
-		rel, err := filepath.Rel(base, filepath.Clean(full))
-		if err == nil && filepath.IsLocal(rel) && rel != "." {
-			return filepath.ToSlash(rel), true
-		}
+	real, err := v.disk.EvalSymlinks(v.dir)
+	if err == nil {
+		path, ok = inside(real, folder, target)
 	}
-	return "", false
+	return path, ok, err
+}
+
+func inside(base, folder, target string) (path string, ok bool) {
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(base, filepath.FromSlash(folder), target)
+	}
+	rel, err := filepath.Rel(base, filepath.Clean(target))
+	if err != nil || !filepath.IsLocal(rel) || rel == "." {
+		return "", false
+	}
+	return filepath.ToSlash(rel), true
 }
 
 // shortName reports whether name looks like the second name, NOTESO~1.MD, that
@@ -126,16 +146,20 @@ func shortName(name string) bool {
 	return at >= 0 && len(stem) <= 8 && strings.Trim(stem[at+1:], "0123456789") == ""
 }
 
-func listed(root *os.Root, folder, name string) bool {
-	entries, _, _ := readDir(root, folder)
-	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name })
+// listed returns fs.ErrNotExist when the listing of folder does not have name.
+func (v *Vault) listed(root *disk.Root, folder, name string) error {
+	entries, _, err := v.readDir(root, folder)
+	if err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name }) {
+		err = fs.ErrNotExist
+	}
+	return err
 }
 
 // tooLongIsMissing turns the system's complaint about a name longer than any it
 // can hold into fs.ErrNotExist.
 func tooLongIsMissing(err error) error {
 	var inner *fs.PathError
-	if errors.As(err, &inner) && isNameTooLong(inner.Err) {
+	if errors.As(err, &inner) && disk.IsNameTooLong(inner.Err) {
 		return fs.ErrNotExist
 	}
 	return err

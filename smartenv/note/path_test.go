@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"smart-connections-mcp/smartenv/disk"
 )
 
 // pathCorpus holds what a hostile or careless client may send. The rules are
@@ -166,10 +168,10 @@ func TestErrorsAreDiscreet(t *testing.T) {
 	if err == nil {
 		t.Error("OpenVault takes a file for a vault")
 	}
-	_, err = OpenShared(filepath.Join(dir, "missing"))
+	_, err = (disk.System{}).Open(filepath.Join(dir, "missing"))
 	checkDiscreet(t, dir, err)
 	if !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("OpenShared of a missing file: %v, want fs.ErrNotExist", err)
+		t.Errorf("Open of a missing file: %v, want fs.ErrNotExist", err)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
+
+	"smart-connections-mcp/smartenv/disk"
 )
 
 // AmbiguousError says that several files answer to a path, none of them
@@ -38,17 +40,22 @@ func (v *Vault) Resolve(path string) (string, error) {
 	if reason := checkPath(clean); reason != "" {
 		return "", refuse(path, reason)
 	}
+	if err := v.Check(); err != nil {
+		return "", err
+	}
 	w := walker{vault: v, listings: map[string][]string{}}
 	wanted := []string{clean}
 	if !isMarkdown(clean) {
 		wanted = append(wanted, clean+".md")
 	}
 	for _, path := range wanted {
-		for _, same := range []func(a, b string) bool{sameExactly, sameNFC, sameFolded} {
+		for i, same := range []func(a, b string) bool{sameExactly, sameNFC, sameFolded} {
 			found, err := w.match(path, same)
 			switch {
 			case err != nil:
 				return "", err
+			case len(found) > 0 && w.failed != nil && (i > 0 || path != clean): // what could not be read may hold a better one
+				return "", w.failed
 			case len(found) == 1:
 				return found[0], nil
 			case len(found) > 1:
@@ -100,7 +107,7 @@ func (w *walker) match(path string, same func(a, b string) bool) ([]string, erro
 			refused = err
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			files = append(files, place) // there, but not to be read
-		case err == nil && isRegular(info.Mode()):
+		case err == nil && disk.IsRegular(info.Mode()):
 			files = append(files, place)
 		case err == nil && !info.IsDir():
 			refused = refuse(place, reasonIrregular)
@@ -130,7 +137,7 @@ func (w *walker) list(folder string) []string {
 
 // entries reads a folder; one that is a file, or is gone, has none.
 func (w *walker) entries(folder string) []fs.DirEntry {
-	root, err := w.vault.current()
+	root, err := w.vault.current(rootRecheck)
 	place := folder
 	if err == nil && folder != "" {
 		var info fs.FileInfo
@@ -141,7 +148,7 @@ func (w *walker) entries(folder string) []fs.DirEntry {
 	}
 	var entries []fs.DirEntry
 	if err == nil {
-		entries, _, err = readDir(root, place)
+		entries, _, err = w.vault.readDir(root, place)
 	}
 	if err != nil && w.failed == nil && !errors.Is(err, fs.ErrNotExist) {
 		w.failed = err

@@ -2,6 +2,7 @@ package note
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -10,6 +11,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"smart-connections-mcp/smartenv/disk"
 )
 
 // Vault is the folder of an Obsidian vault, opened for reading. It is safe for
@@ -17,12 +20,14 @@ import (
 // reached through it. When the folder is replaced by another of the same name,
 // or comes back after it was gone, the Vault follows within a second.
 type Vault struct {
-	dir string // absolute, as given
+	dir  string // absolute, as given
+	disk disk.System
 
 	mu      sync.Mutex
-	root    *os.Root
+	root    *disk.Root
 	checked time.Time       // when root was last seen to be what dir names
-	plain   map[string]bool // folders found to be no links since then
+	plain   map[string]bool // folders found to be no links
+	since   time.Time       // since when plain is gathered, less than rootRecheck ago
 	closed  bool
 }
 
@@ -34,19 +39,37 @@ type Info struct {
 
 const (
 	rootRecheck = time.Second
-	maxFile     = 64 << 20 // bytes; a larger file is no note
-	readRetries = 3        // for a file that changes while it is read
+	rootDoubt   = 10 * time.Millisecond // where something is missing that may be missing with the vault
+	maxFile     = 64 << 20              // bytes; a larger file is no note
+	readRetries = 3                     // for a file that changes while it is read
+)
+
+// A LostError says that the vault's folder cannot be reached itself, so that nothing
+// is known of what is in it. It is no fs.ErrNotExist, which would say that a note is
+// gone. The vault is used again as soon as it is back.
+type LostError struct{ cause error }
+
+func (e *LostError) Error() string {
+	return "the vault's folder cannot be read (" + e.cause.Error() + "): " + disk.Hint(e.cause)
+}
+
+var (
+	errNoFolder = errors.New("it is not a folder")
+	errEmptied  = errors.New("it is empty all of a sudden")
 )
 
 // OpenVault opens the vault at dir, which must be a folder. Its error does not
 // name dir: the caller, who knows whether it may be shown, adds it.
-func OpenVault(dir string) (*Vault, error) {
+func OpenVault(dir string) (*Vault, error) { return OpenVaultOn(disk.System{}, dir) }
+
+// OpenVaultOn is OpenVault with all calls of the system made through sys.
+func OpenVaultOn(sys disk.System, dir string) (*Vault, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, pathError("open", "vault", err)
+		return nil, &LostError{err}
 	}
-	v := &Vault{dir: abs}
-	if _, err := v.current(); err != nil {
+	v := &Vault{dir: abs, disk: sys}
+	if err := v.Check(); err != nil {
 		return nil, err
 	}
 	return v, nil
@@ -55,6 +78,15 @@ func OpenVault(dir string) (*Vault, error) {
 // Root returns the vault's folder as an absolute path of the host, for the
 // plugin's own files. Never show it to a client.
 func (v *Vault) Root() string { return v.dir }
+
+// Disk is what the plugin's own files are to be read through.
+func (v *Vault) Disk() disk.System { return v.disk }
+
+// Check returns a *LostError while the vault's folder cannot be reached.
+func (v *Vault) Check() error {
+	_, err := v.current(rootDoubt)
+	return err
+}
 
 // Close releases the folder. Reads that are under way end well.
 func (v *Vault) Close() error {
@@ -70,36 +102,45 @@ func (v *Vault) Close() error {
 }
 
 // current returns the open root, replacing it when dir has become another
-// folder. A Root that is replaced stays usable for those who have it until the
-// garbage collector finds it.
-func (v *Vault) current() (*os.Root, error) {
+// folder, for which it looks when that was last done longer ago than recheck. A Root
+// that is replaced stays usable for those who have it until the garbage collector
+// finds it.
+func (v *Vault) current(recheck time.Duration) (*disk.Root, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.closed {
-		return nil, pathError("open", "vault", fs.ErrClosed)
+		return nil, disk.PathError("open", "vault", fs.ErrClosed)
 	}
-	if v.root != nil && time.Since(v.checked) < rootRecheck {
+	start := time.Now()
+	if v.root != nil && start.Sub(v.checked) < recheck && start.Sub(v.since) < rootRecheck {
 		return v.root, nil
 	}
-	now, err := os.Stat(v.dir)
+	now, err := v.disk.Stat(v.dir)
 	if err != nil {
-		return nil, pathError("open", "vault", err)
+		return nil, &LostError{disk.Cause(err)}
 	}
 	if !now.IsDir() {
-		return nil, pathError("open", "vault", errors.New("it is not a folder"))
+		return nil, &LostError{errNoFolder}
 	}
-	v.plain = map[string]bool{}
 	if v.root != nil {
 		if held, err := v.root.Stat("."); err == nil && os.SameFile(held, now) {
-			v.checked = time.Now()
+			if v.checked = start; start.Sub(v.since) >= rootRecheck {
+				v.plain, v.since = map[string]bool{}, start
+			}
 			return v.root, nil
 		}
 	}
-	root, err := os.OpenRoot(v.dir)
+	root, err := v.disk.OpenRoot(v.dir)
 	if err != nil {
-		return nil, pathError("open", "vault", err)
+		return nil, &LostError{disk.Cause(err)}
 	}
-	v.root, v.checked = root, time.Now()
+	if v.root != nil { // a drive that is not mounted leaves an empty folder
+		if entries, _, err := v.readDir(root, ""); err != nil || len(entries) == 0 {
+			root.Close()
+			return nil, &LostError{cmp.Or(disk.Cause(err), errEmptied)}
+		}
+	}
+	v.root, v.checked, v.plain, v.since = root, start, map[string]bool{}, start
 	return root, nil
 }
 
@@ -107,7 +148,9 @@ func (v *Vault) current() (*os.Root, error) {
 // below the vault: "/" between folders, names as they are on disk (see Resolve).
 // Links are followed while they stay in the vault and out of dot folders;
 // anything else is a *RefusedError. The error is fs.ErrNotExist when nothing
-// has that path. A file that changes while it is read is read again.
+// has that path, and a *LostError when the vault is not there either. A file that
+// changes while it is read is read again; one of which less can be had than it is
+// long is io.ErrUnexpectedEOF.
 func (v *Vault) Read(path string) (string, error) {
 	root, place, _, err := v.locate(path)
 	if err != nil {
@@ -115,7 +158,7 @@ func (v *Vault) Read(path string) (string, error) {
 	}
 	for try := 1; ; try++ {
 		text, steady, err := readFile(root, path, place)
-		if err != nil || steady || try == readRetries {
+		if steady || try == readRetries || err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return text, err
 		}
 		time.Sleep(time.Duration(try) * 10 * time.Millisecond)
@@ -124,17 +167,17 @@ func (v *Vault) Read(path string) (string, error) {
 
 // readFile reads the file at place and reports whether it stayed the same
 // meanwhile; path is its name in errors.
-func readFile(root *os.Root, path, place string) (text string, steady bool, err error) {
-	f, err := root.OpenFile(filepath.FromSlash(place), openFlags, 0)
+func readFile(root *disk.Root, path, place string) (text string, steady bool, err error) {
+	f, err := root.Open(filepath.FromSlash(place))
 	if err != nil {
-		return "", false, pathError("open", path, err)
+		return "", false, disk.PathError("open", path, err)
 	}
 	defer f.Close()
 	before, err := f.Stat()
 	switch {
 	case err != nil:
-		return "", false, pathError("stat", path, err)
-	case !isRegular(before.Mode()):
+		return "", false, disk.PathError("stat", path, err)
+	case !disk.IsRegular(before.Mode()):
 		return "", false, refuse(path, reasonIrregular)
 	case before.Size() > maxFile:
 		return "", false, refuse(path, reasonHuge)
@@ -142,11 +185,16 @@ func readFile(root *os.Root, path, place string) (text string, steady bool, err 
 	var b bytes.Buffer
 	b.Grow(int(before.Size()) + bytes.MinRead)
 	if _, err := b.ReadFrom(io.LimitReader(f, maxFile)); err != nil {
-		return "", false, pathError("read", path, err)
+		return "", false, disk.PathError("read", path, err)
 	}
 	after, err := f.Stat()
-	steady = err == nil && after.Size() == before.Size() && after.ModTime().Equal(before.ModTime())
-	return b.String(), steady, nil
+	if err == nil && int64(b.Len()) < min(before.Size(), after.Size()) {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return "", false, disk.PathError("read", path, err)
+	}
+	return b.String(), after.Size() == before.Size() && after.ModTime().Equal(before.ModTime()), nil
 }
 
 // Stat tells size and time of a regular file without opening it. Path and
@@ -170,9 +218,9 @@ func (v *Vault) quickStat(path string) (info fs.FileInfo, ok bool) {
 	if checkPath(path) != "" || shortName(slashpath.Base(path)) {
 		return nil, false
 	}
-	if _, err := v.current(); err != nil || !v.isPlain(slashpath.Dir(path)) {
+	if _, err := v.current(rootRecheck); err != nil || !v.isPlain(slashpath.Dir(path)) {
 		return nil, false
 	}
-	info, err := os.Lstat(filepath.Join(v.dir, filepath.FromSlash(path)))
-	return info, err == nil && isRegular(info.Mode())
+	info, err := v.disk.Lstat(filepath.Join(v.dir, filepath.FromSlash(path)))
+	return info, err == nil && disk.IsRegular(info.Mode())
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"smart-connections-mcp/smartenv/disk"
 )
 
 const canary = "what lies outside the vault"
@@ -149,7 +151,7 @@ func TestListEdgeMini(t *testing.T) {
 
 // A panic in one of the goroutines that list reaches the caller.
 func TestListPanic(t *testing.T) {
-	v := &Vault{dir: t.TempDir(), root: new(os.Root), checked: time.Now().Add(time.Hour)} // an os.Root that was never opened
+	v := &Vault{dir: t.TempDir(), root: new(disk.Root), checked: time.Now().Add(time.Hour)} // an os.Root that was never opened
 	defer func() {
 		if recover() == nil {
 			t.Error("the panic was lost")
@@ -211,8 +213,9 @@ func TestVaultComesBack(t *testing.T) {
 		t.Skipf("an open folder cannot be moved here: %v", err)
 	}
 	v.checked = time.Time{} // instead of waiting a second
-	if _, _, err := v.List(); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("List() of a vault that is gone: %v, want fs.ErrNotExist", err)
+	var lost *LostError
+	if _, _, err := v.List(); !errors.As(err, &lost) || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("List() of a vault that is gone: %v, want a LostError", err)
 	} else {
 		checkDiscreet(t, dir, err)
 	}

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"smart-connections-mcp/smartenv/disk"
 )
 
 // TestIrregularFiles would hang if one of them were opened without care.
@@ -41,8 +43,8 @@ func TestIrregularFiles(t *testing.T) {
 				t.Errorf("Resolve(%q) finds it", path)
 			}
 		}
-		if _, err := OpenShared(filepath.Join(dir, "fifo.md")); err == nil {
-			t.Error("OpenShared opens a FIFO")
+		if _, err := (disk.System{}).Open(filepath.Join(dir, "fifo.md")); err == nil {
+			t.Error("Open opens a FIFO")
 		}
 		got, _, err := v.List()
 		if len(got) != 2 || err != nil {

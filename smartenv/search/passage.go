@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"smart-connections-mcp/smartenv"
+	"smart-connections-mcp/smartenv/disk"
 	"smart-connections-mcp/smartenv/note"
 )
 
@@ -51,16 +52,17 @@ func (h Hit) Passage(v *note.Vault, limit int) Passage {
 
 // unreadable says why a note has no text, without naming a path of the machine.
 func unreadable(err error) string {
+	var lost *note.LostError
 	var refused *note.RefusedError
 	switch {
+	case errors.As(err, &lost):
+		return lost.Error()
 	case errors.Is(err, fs.ErrNotExist):
 		return "the note is no longer on disk"
-	case errors.Is(err, fs.ErrPermission):
-		return "the note may not be read: check its permissions"
 	case errors.As(err, &refused):
 		return "the note is not opened: " + refused.Reason
 	}
-	return "the note could not be read"
+	return "the note cannot be read (" + disk.Cause(err).Error() + "): " + disk.Hint(err)
 }
 
 // reading is a note's text now, with its blocks parsed when first needed.

@@ -1,4 +1,4 @@
-package note
+package disk
 
 import (
 	"io/fs"
@@ -25,12 +25,15 @@ func openShared(path string) (*os.File, error) {
 	return os.NewFile(uintptr(handle), path), nil
 }
 
-// isRegular also accepts what cloud drives (OneDrive and the like) put in a
-// file's place, which Go reports as irregular.
-func isRegular(mode fs.FileMode) bool {
+// IsRegular says whether something of that mode can be read as a file. That holds
+// also for what cloud drives (OneDrive and the like) put in a file's place, which Go
+// reports as irregular.
+func IsRegular(mode fs.FileMode) bool {
 	return mode.IsRegular() || mode.Type() == fs.ModeIrregular
 }
 
-func isNameTooLong(err error) bool {
+// IsNameTooLong says whether err is the system's complaint about a name longer than
+// any it can hold.
+func IsNameTooLong(err error) bool {
 	return err == windows.ERROR_FILENAME_EXCED_RANGE || err == windows.ERROR_INVALID_NAME
 }
