@@ -80,13 +80,13 @@ func (a *attempt) readRecords(ctx context.Context) (err error) {
 	if a.files.isInline {
 		return a.readInline(ctx)
 	}
-	a.inline = inlineStore{} // let go of what an update of the plugin has packed
-	before := a.replay
-	if a.replay, err = before.update(ctx, a.in, a.files.shards); err != nil {
+	if a.inline.files != nil { // let go of what an update of the plugin has packed
+		a.inline, a.lastScan = inlineStore{}, nil
+	}
+	if a.replay, err = a.replay.update(ctx, a.in, a.files.shards); err != nil {
 		return err
 	}
-	if before != nil && a.replay != before && a.replay.unfinished(before) {
-		a.replay = before // to compare with the next time
+	if a.lastScan != nil && a.replay.unfinished(a.lastScan) {
 		return &retryError{"the log lacks notes that it had a moment ago, so it is being written anew"}
 	}
 	a.records, a.counts = a.replay.records, a.replay.counts
@@ -295,7 +295,7 @@ func (a *attempt) describe(ctx context.Context) error {
 		a.table.adopt(a.pools, &a.snap.Notes, &a.snap.Blocks)
 		return nil
 	}
-	a.sizes = map[string]int64{}
+	a.replay.trusted, a.sizes = true, map[string]int64{}
 	for _, p := range a.pools {
 		a.sizes[p.file.name] = p.file.size
 	}

@@ -35,7 +35,8 @@ type replay struct {
 	records map[string]*record
 	counts  lineCounts
 	shards  []shardState
-	changes int // how often something was read
+	changes int  // how often something was read
+	trusted bool // a snapshot was made of it, so what it lacks later was taken out
 
 	decoders sync.Pool
 }
@@ -91,16 +92,10 @@ func (r *replay) update(ctx context.Context, in folder, shards []shard) (*replay
 
 // unfinished says whether a log that was read from its beginning may be in the
 // middle of being written anew: it is young and lacks a note that it had.
-func (r *replay) unfinished(before *replay) bool {
-	if !slices.ContainsFunc(r.shards, func(st shardState) bool { return young(st.info.ModTime()) }) {
-		return false
-	}
-	for path := range before.records {
-		if r.records[path] == nil {
-			return true
-		}
-	}
-	return false
+func (r *replay) unfinished(before *scan) bool {
+	return !r.trusted &&
+		slices.ContainsFunc(r.shards, func(st shardState) bool { return young(st.info.ModTime()) }) &&
+		slices.ContainsFunc(before.notes, func(n noteState) bool { return r.records[n.rec.path] == nil })
 }
 
 // readAll replays what is new in every shard. After an error the replay is in no
