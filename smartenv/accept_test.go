@@ -238,6 +238,45 @@ func TestDimsFromTheFiles(t *testing.T) {
 	}
 }
 
+// Files that do not agree on the length of a row tell nothing, in whatever order
+// they are looked at.
+func TestDeriveDims(t *testing.T) {
+	for _, c := range []struct {
+		noteRow, noteBytes, blockRow, blockBytes int64 // the greatest row; 0 bytes = no file
+		want                                     int
+	}{
+		{1, 64, -1, 0, 8},
+		{-1, 0, 3, 128, 8},
+		{1, 64, 3, 128, 8},
+		{1, 64, 3, 64, 0}, // 8 and 4
+		{1, 64, 3, 0, 8},
+		{2, 64, -1, 0, 0},
+		{1, 66, -1, 0, 0},
+		{-1, 64, -1, 64, 0},
+	} {
+		v := &fakeVault{t: t, dir: t.TempDir()}
+		files := fileInfos{}
+		for name, size := range map[string]int64{"smart_sources/m": c.noteBytes, "smart_blocks/m": c.blockBytes} {
+			if size > 0 {
+				v.write(name, strings.Repeat("x", int(size)))
+				files.add(v.dir, name)
+			}
+		}
+		refs := func(row int64) []reference {
+			return []reference{{fingerprint: "m", row: row}, {fingerprint: "other", row: 99}}
+		}
+		records := map[string]*record{"a.md": {refs: refs(c.noteRow), blocks: []block{{refs: refs(c.blockRow)}, {refs: refs(0)}}}}
+		if c.blockRow < 0 {
+			records["a.md"].blocks = nil
+		}
+		for range 8 {
+			if got := deriveDims(records, "m", files); got != c.want {
+				t.Fatalf("%+v: deriveDims = %d, want %d", c, got, c.want)
+			}
+		}
+	}
+}
+
 // The files of a model whose recorded dims are wrong suggest the right ones.
 func TestDimsThatDoNotFit(t *testing.T) {
 	v := newFakeVault(t)

@@ -41,7 +41,7 @@ var mutants = []mutant{
 		test: "TestChooseModel", wrong: "queries of one model are ranked against vectors of another"},
 	{guard: "dims that fit every file", file: "smartenv/multifile.go",
 		old: `if fit == 0 || dims != 0 && fit != dims {`, new: `if fit == 0 {`,
-		test: "TestDimsFromTheFiles", wrong: "rows of a guessed length are cut across the true ones"},
+		test: "TestDeriveDims", wrong: "rows of a guessed length are cut across the true ones"},
 
 	// The log.
 	{guard: "last wins", file: "smartenv/replay.go",
@@ -90,7 +90,7 @@ var mutants = []mutant{
 		old: `dst[i] = dst[n+int(place)]`, new: `dst[i] = dst[n+i+0*int(place)]`,
 		test: "TestScoresOfScatteredRows", wrong: "after a reload every note has the score of another"},
 	{guard: "vectors kept from before", file: "smartenv/store.go",
-		old: `return err == nil && bytes.Equal(guard, st.guard)`, new: `return err == nil`,
+		old: `return err == nil && bytes.Equal(guard, st.guard)`, new: `return err == nil && len(bytes.TrimSpace(guard)) > 0`,
 		test: "TestVectorsRewrittenInPlace", wrong: "vectors written anew in place, and longer, are ranked as they were"},
 	{guard: "notes taken over", file: "smartenv/build.go",
 		old: "\t\tnotes.items[src.Row].Source = i\n", new: "",
