@@ -327,7 +327,9 @@ func TestP3Frames(t *testing.T) {
 					lines = append(append(lines, line...), '\n')
 				}
 				sizes += len(lines)
+				limit := bounded(c)
 				_, err := c.In.Write(lines)
+				limit.Stop()
 				if err == nil {
 					err = l.settled(time.Minute)
 				}
