@@ -205,7 +205,6 @@ func (c *conn) track(req *jsonrpc.Request, size int) *refusal {
 		if open := c.pending[id]; open != nil {
 			open.cancelled = true
 		}
-		return nil
 	}
 	if !req.IsCall() {
 		return nil

@@ -260,6 +260,23 @@ func TestDuplicateID(t *testing.T) {
 	}
 }
 
+// The same holds for requests that are none to the SDK's handlers.
+func TestDuplicateOddID(t *testing.T) {
+	for _, odd := range []string{"notifications/cancelled", "subscriptions/listen"} {
+		in := initialize + toolCall("3", "slow") + fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":%q,"params":{"requestId":3}}`, odd) + "\n" + toolCall("2", "quick")
+		c := &conn{out: &outbox{}, pending: map[jsonrpc.ID]*call{}}
+		for line := range strings.Lines(in) {
+			msg, refused := parse([]byte(strings.TrimSpace(line)))
+			if refused == nil {
+				refused = c.track(msg.(*jsonrpc.Request), 1)
+			}
+			if want := strings.Contains(line, "quick"); (refused != nil) != want {
+				t.Errorf("%s: %s is refused: %v, want %v", odd, line, refused, want)
+			}
+		}
+	}
+}
+
 // closedOutput fails like a pipe whose reader is gone.
 type closedOutput struct{}
 
