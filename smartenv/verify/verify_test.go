@@ -2,11 +2,14 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"smart-connections-mcp/smartenv"
@@ -94,6 +97,25 @@ func TestRunWrongDims(t *testing.T) {
 	embed := func(context.Context, string) ([]float32, error) { return make([]float32, 384), nil }
 	if _, err := Run(context.Background(), v, s, embed, Options{}); err == nil || !strings.Contains(err.Error(), "384 dimensions and the index holds 128") {
 		t.Errorf("Run with 384 dimensions = %v, want an error with both", err)
+	}
+}
+
+// P5: once it is cancelled no further item is read and embedded.
+func TestRunCancelled(t *testing.T) {
+	_, v, s := edgeMini(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var calls atomic.Int32
+	embed := func(context.Context, string) ([]float32, error) {
+		calls.Add(1)
+		cancel()
+		return make([]float32, 128), nil
+	}
+	if _, err := Run(ctx, v, s, embed, Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Run = %v, want it cancelled", err)
+	}
+	if n := int(calls.Load()); n > runtime.GOMAXPROCS(0) {
+		t.Errorf("%d items were embedded, want one for each processor at most", n)
 	}
 }
 

@@ -56,9 +56,15 @@ func parseAnswer(line []byte) (m message, err error) {
 	return m, nil
 }
 
+// bounded kills a process that makes a test wait; the caller stops the timer.
+func bounded(c *session.Client) *time.Timer {
+	return time.AfterFunc(2*time.Minute, func() { _ = c.Cmd.Process.Kill() })
+}
+
 // listen reads the next line and holds it to the standard.
 func listen(t *testing.T, c *session.Client) message {
 	t.Helper()
+	defer bounded(c).Stop()
 	line, err := c.Line()
 	if err != nil {
 		t.Fatal(err)
@@ -84,6 +90,7 @@ func (m message) short() string {
 // say writes as it is.
 func say(t *testing.T, c *session.Client, text string) {
 	t.Helper()
+	defer bounded(c).Stop()
 	if _, err := io.WriteString(c.In, text); err != nil {
 		t.Fatalf("%v: %s", err, c.Said())
 	}
@@ -207,11 +214,9 @@ func TestP2LongLine(t *testing.T) {
 	before, memory := c.Megabytes("VmHWM")
 	for _, begin := range []string{`{"jsonrpc":"2.0","id":2,"method":"ping","params":{"x":"`, ""} {
 		say(t, c, begin)
-		piece := bytes.Repeat([]byte("x"), 1<<20)
+		piece := strings.Repeat("x", 1<<20)
 		for sent := 0; sent < size; sent += len(piece) {
-			if _, err := c.In.Write(piece); err != nil {
-				t.Fatal(err)
-			}
+			say(t, c, piece)
 		}
 		say(t, c, "\"}}\n"+ping)
 		for _, want := range []string{"null:-32600", `"ping":ok`} {

@@ -37,23 +37,24 @@ func parse(line []byte) (jsonrpc.Message, *refusal) {
 	}
 	_, isRequest := fields["method"]
 	rawID, hasID := fields["id"]
+	var id json.RawMessage
+	if hasID && strings.IndexByte(`"-0123456789`, rawID[0]) >= 0 {
+		id = rawID // as it came, so that the client can tell which request it was
+	}
 	if isRequest && hasID && !validID(rawID) {
-		r := &refusal{code: jsonrpc.CodeInvalidRequest, text: "id must be a string or an integer below 2^53"}
-		if c := rawID[0]; c == '-' || c >= '0' && c <= '9' {
-			r.id = rawID // as it came, so that the client can tell which request it was
-		}
-		return nil, r
+		return nil, &refusal{id: id, code: jsonrpc.CodeInvalidRequest, text: "id must be a string or an integer below 2^53"}
+	}
+	if !isRequest && fields["result"] == nil && fields["error"] == nil {
+		return nil, &refusal{id: id, code: jsonrpc.CodeInvalidRequest, text: "invalid request: method is missing"}
 	}
 	msg, err := jsonrpc.DecodeMessage(line)
 	switch {
 	case err == nil:
 		return msg, nil
 	case isRequest:
-		return nil, &refusal{id: rawID, code: jsonrpc.CodeInvalidRequest, text: "invalid request: " + cut(err.Error())}
-	case fields["result"] != nil || fields["error"] != nil:
-		return nil, nil
+		return nil, &refusal{id: id, code: jsonrpc.CodeInvalidRequest, text: "invalid request: " + cut(err.Error())}
 	}
-	return nil, &refusal{code: jsonrpc.CodeInvalidRequest, text: "invalid request: method is missing"}
+	return nil, nil
 }
 
 // validID reports whether raw survives the way through the SDK, which keeps
@@ -92,13 +93,11 @@ func (r *refusal) encode() []byte {
 
 // cancelled returns the id that a notifications/cancelled message names.
 func cancelled(req *jsonrpc.Request) (jsonrpc.ID, bool) {
-	var p struct {
-		ID any `json:"requestId"`
-	}
-	if req.Method != "notifications/cancelled" || json.Unmarshal(req.Params, &p) != nil {
+	var params map[string]any // a struct would take requestid, too, which the SDK does not
+	if req.Method != "notifications/cancelled" || json.Unmarshal(req.Params, &params) != nil {
 		return jsonrpc.ID{}, false
 	}
-	id, err := jsonrpc.MakeID(p.ID)
+	id, err := jsonrpc.MakeID(params["requestId"])
 	return id, err == nil && id.IsValid()
 }
 

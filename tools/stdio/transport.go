@@ -81,7 +81,8 @@ type lineOrErr struct {
 // A call is a request that has no answer yet.
 type call struct {
 	cancelled bool
-	size      int // bytes of its line
+	lasting   bool // a subscription: it may last as long as the session
+	size      int  // bytes of its line
 }
 
 type conn struct {
@@ -98,6 +99,7 @@ type conn struct {
 	mu      sync.Mutex // guards what follows
 	pending map[jsonrpc.ID]*call
 	asked   int           // bytes of the pending calls' lines
+	lasting int           // calls of pending that nobody waits for
 	changed chan struct{} // gets a value when less is pending or waits to go out
 }
 
@@ -195,8 +197,7 @@ func (c *conn) accept(l lineOrErr) (msg jsonrpc.Message, refused *refusal) {
 }
 
 // track remembers a call of so many bytes until it has an answer, and which calls
-// the client has cancelled. A subscription is never waited for: it lasts as long
-// as the session.
+// the client has cancelled.
 func (c *conn) track(req *jsonrpc.Request, size int) *refusal {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -204,39 +205,42 @@ func (c *conn) track(req *jsonrpc.Request, size int) *refusal {
 		if open := c.pending[id]; open != nil {
 			open.cancelled = true
 		}
-		return nil
 	}
-	if !req.IsCall() || req.Method == "subscriptions/listen" {
+	if !req.IsCall() {
 		return nil
 	}
 	if c.pending[req.ID] != nil { // the SDK would leave it without an answer
-		return &refusal{code: jsonrpc.CodeInvalidRequest, text: cut(fmt.Sprintf("request id %v is still in use: give each request an id of its own", req.ID.Raw()))}
+		return &refusal{code: jsonrpc.CodeInvalidRequest, text: cut(fmt.Sprintf("request id %#v is still in use: give each request an id of its own", req.ID.Raw()))}
 	}
-	c.pending[req.ID] = &call{size: size}
+	open := &call{lasting: req.Method == "subscriptions/listen", size: size}
+	c.pending[req.ID] = open
 	c.asked += size
+	if open.lasting {
+		c.lasting++
+	}
 	return nil
 }
 
 // open counts the calls without an answer and the lines that are to go out, and
-// the bytes of both.
-func (c *conn) open() (n, bytes int) {
+// the bytes of both; lasting are those of the calls that nobody waits for.
+func (c *conn) open() (n, lasting, bytes int) {
 	c.mu.Lock()
-	n, bytes = len(c.pending), c.asked
+	n, lasting, bytes = len(c.pending), c.lasting, c.asked
 	c.mu.Unlock()
 	lines, waiting := c.out.waiting()
-	return n + lines, bytes + waiting
+	return n + lines, lasting, bytes + waiting
 }
 
 // room reports whether more may be read.
 func (c *conn) room() bool {
-	n, bytes := c.open()
+	n, _, bytes := c.open()
 	return n < maxOpen && bytes < maxHeld
 }
 
 // idle reports whether everything is answered.
 func (c *conn) idle() bool {
-	n, _ := c.open()
-	return n == 0
+	n, lasting, _ := c.open()
+	return n == lasting
 }
 
 // await returns nil when something holds, late when nothing has changed for so
@@ -273,8 +277,8 @@ func (c *conn) drained(ctx context.Context) error {
 			return c.end
 		case errors.Is(err, errWaiting) && !unread(c.out.to):
 		default:
-			n, _ := c.open()
-			c.log.Warn("the client left; calls still running are given up", "calls", n)
+			n, lasting, _ := c.open()
+			c.log.Warn("the client left; calls still running are given up", "calls", n-lasting)
 			return c.end
 		}
 	}
@@ -319,6 +323,9 @@ func (c *conn) settle(id jsonrpc.ID) (cancelled bool) {
 	}
 	delete(c.pending, id)
 	c.asked -= open.size
+	if open.lasting {
+		c.lasting--
+	}
 	return open.cancelled
 }
 

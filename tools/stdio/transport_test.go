@@ -135,6 +135,8 @@ func TestHostileLines(t *testing.T) {
 		{"a number", "7\n", "null:-32600"},
 		{"null", "null\n", "null:-32600"},
 		{"an empty object", "{}\n", "null:-32600"},
+		{"an id and nothing to do", `{"jsonrpc":"2.0","id":5}` + "\n", "5:-32600"},
+		{"a fractional id and nothing to do", `{"jsonrpc":"2.0","id":1.5}` + "\n", "1.5:-32600"},
 		{"batch", `[{"jsonrpc":"2.0","id":2,"method":"ping"}]` + "\n", "null:-32600"},
 		{"empty batch", "[]\n", "null:-32600"},
 		{"wrong version", `{"jsonrpc":"1.0","id":2,"method":"ping"}` + "\n", "2:-32600"},
@@ -204,7 +206,8 @@ func TestErrorTextIsBounded(t *testing.T) {
 func TestEndDrains(t *testing.T) {
 	release := make(chan struct{})
 	time.AfterFunc(100*time.Millisecond, func() { close(release) })
-	in := initialize + toolCall("2", "slow") + toolCall("3", "quick") + toolCall(`"four"`, "slow")
+	in := initialize + toolCall("2", "slow") + toolCall("3", "quick") + toolCall(`"four"`, "slow") +
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestid":2}}` + "\n" // which says nothing: requestId would
 	out, err := serve(t, newServer(release), strings.NewReader(in), 5*time.Second)
 	want := []string{`"four":ok`, "1:ok", "2:ok", "3:ok"}
 	if got := out.answers(t); err != nil || !slices.Equal(got, want) {
@@ -254,6 +257,23 @@ func TestDuplicateID(t *testing.T) {
 	out, err := serve(t, newServer(release), strings.NewReader(initialize+toolCall("2", "slow")+toolCall("2", "quick")), 5*time.Second)
 	if got := out.answers(t); err != nil || !slices.Equal(got, []string{"1:ok", "2:ok", "null:-32600"}) {
 		t.Errorf("answers %q, %v; want 2:ok and null:-32600", got, err)
+	}
+}
+
+// The same holds for requests that are none to the SDK's handlers.
+func TestDuplicateOddID(t *testing.T) {
+	for _, odd := range []string{"notifications/cancelled", "subscriptions/listen"} {
+		in := initialize + toolCall("3", "slow") + fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":%q,"params":{"requestId":3}}`, odd) + "\n" + toolCall("2", "quick")
+		c := &conn{out: &outbox{}, pending: map[jsonrpc.ID]*call{}}
+		for line := range strings.Lines(in) {
+			msg, refused := parse([]byte(strings.TrimSpace(line)))
+			if refused == nil {
+				refused = c.track(msg.(*jsonrpc.Request), 1)
+			}
+			if want := strings.Contains(line, "quick"); (refused != nil) != want {
+				t.Errorf("%s: %s is refused: %v, want %v", odd, line, refused, want)
+			}
+		}
 	}
 }
 
