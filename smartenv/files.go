@@ -106,7 +106,7 @@ func list(dir string) (listing, error) {
 func listFew(dir string) (listing, error) {
 	l := listing{multifiles: map[string][]string{}, infos: fileInfos{}}
 	for _, collection := range []string{sourcesCollection, blocksCollection} {
-		entries, err := os.ReadDir(filepath.Join(dir, collection))
+		entries, err := readDir(filepath.Join(dir, collection))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return l, fmt.Errorf("reading the index: %w", err)
 		}
@@ -176,6 +176,23 @@ func newestInline(dir string) (newest time.Time) {
 		}
 	}
 	return newest
+}
+
+// readDir lists a folder, sorted by name, and does not keep the plugin from
+// renaming and deleting it meanwhile.
+func readDir(path string) ([]fs.DirEntry, error) {
+	folder, err := note.OpenFolder(path)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	entries, err := folder.ReadDir(-1)
+	var inner *fs.PathError
+	if errors.As(err, &inner) {
+		inner.Path = filepath.Base(path) // no place on the host
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
 }
 
 // statShared examines a regular file through a handle.

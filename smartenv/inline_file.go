@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -195,7 +194,7 @@ func readWhole(path string) (stat inlineStat, data []byte, whole bool, err error
 // inlineFiles lists the files of multi/, the index of plugin versions before 4.7,
 // in the order of their names.
 func inlineFiles(dir string) []fs.DirEntry {
-	entries, err := os.ReadDir(filepath.Join(dir, inlineFolder))
+	entries, err := readDir(filepath.Join(dir, inlineFolder))
 	if err != nil {
 		return nil
 	}
@@ -204,7 +203,7 @@ func inlineFiles(dir string) []fs.DirEntry {
 
 // hasInline says whether there is such a file. It does not read all their names.
 func hasInline(dir string) bool {
-	folder, err := os.Open(filepath.Join(dir, inlineFolder))
+	folder, err := note.OpenFolder(filepath.Join(dir, inlineFolder))
 	if err != nil {
 		return false
 	}
@@ -220,8 +219,10 @@ func hasInline(dir string) bool {
 	}
 }
 
+// isInlineFile accepts what cloud drives put in a file's place, too, which Go
+// reports as irregular.
 func isInlineFile(e fs.DirEntry) bool {
-	return e.Type().IsRegular() && strings.HasSuffix(e.Name(), ".ajson")
+	return e.Type()&^fs.ModeIrregular == 0 && strings.HasSuffix(e.Name(), ".ajson")
 }
 
 // inlineStats examines the files of multi/. It does not open them: there is one

@@ -28,6 +28,15 @@ func OpenShared(path string) (*os.File, error) {
 	return f, nil
 }
 
+// OpenFolder opens a folder for listing as OpenShared opens a file.
+func OpenFolder(path string) (*os.File, error) {
+	f, err := openShared(path)
+	if err != nil {
+		return nil, pathError("open", filepath.Base(path), err)
+	}
+	return f, nil
+}
+
 // pathError says about path what err says about whatever path it names.
 func pathError(op, path string, err error) error {
 	var inner *fs.PathError

@@ -95,7 +95,7 @@ func (v *Vault) current() (*os.Root, error) {
 			return v.root, nil
 		}
 	}
-	root, err := os.OpenRoot(v.dir)
+	root, err := openRoot(v.dir)
 	if err != nil {
 		return nil, pathError("open", "vault", err)
 	}
