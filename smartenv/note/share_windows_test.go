@@ -125,8 +125,7 @@ func TestSharedFolder(t *testing.T) {
 	}
 }
 
-// A vault that is deleted while it is open can be made anew at once, even where
-// Windows keeps the name taken until nobody has the folder open.
+// A vault that is deleted while it is open can be made anew at once.
 func TestDeletedVaultComesBack(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "vault")
 	writeFiles(t, dir, "note.md")

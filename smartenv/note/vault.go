@@ -83,10 +83,6 @@ func (v *Vault) current() (*os.Root, error) {
 	}
 	now, err := os.Stat(v.dir)
 	if err != nil {
-		if v.root != nil { // or Windows might keep the name of the deleted folder taken
-			v.root.Close()
-			v.root = nil
-		}
 		return nil, pathError("open", "vault", err)
 	}
 	if !now.IsDir() {
