@@ -378,7 +378,7 @@ func (a *app) open() (*tools.Server, error) {
 func (a *app) connect(dir string, source weights.Source, model string) (*tools.Server, error) {
 	vault, err := note.OpenVault(dir)
 	if err != nil {
-		return nil, cli.UsageError{Text: fmt.Sprintf("vault %s: %v: pass --vault DIR or set SMART_VAULT_PATH", dir, err)}
+		return nil, cli.UsageError{Text: fmt.Sprintf("vault %s: %v: %s", dir, err, cli.VaultAdvice(dir))}
 	}
 	a.cleanup = append(a.cleanup, func() { vault.Close() })
 	a.vault = vault

@@ -259,7 +259,7 @@ func TestDeriveDims(t *testing.T) {
 		for name, size := range map[string]int64{"smart_sources/m": c.noteBytes, "smart_blocks/m": c.blockBytes} {
 			if size > 0 {
 				v.write(name, strings.Repeat("x", int(size)))
-				files.add(v.dir, name)
+				files.add(folder{dir: v.dir}, name)
 			}
 		}
 		refs := func(row int64) []reference {

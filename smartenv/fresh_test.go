@@ -242,6 +242,9 @@ func TestNotesBehindLinks(t *testing.T) {
 	if err := os.Symlink(outside, v.path("link.md")); err != nil {
 		t.Skip(err)
 	}
+	if _, err := os.Lstat(v.path("link.md")); err != nil {
+		t.Skipf("the system said that it made a link, and did not, as Wine does: %v", err)
+	}
 	snap := loadFake(t, v)
 	if src, _ := snap.Source("link.md"); src.State != Excluded || len(snap.Notes.Items) != 0 || !hasWarning(snap, "leads out of the vault") {
 		t.Errorf("link.md is %v, warnings %q", src.State, snap.Warnings)

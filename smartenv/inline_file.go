@@ -221,8 +221,10 @@ func hasInline(in folder) (bool, error) {
 	}
 }
 
+// isInlineFile accepts what cloud drives put in a file's place, too, which Go
+// reports as irregular.
 func isInlineFile(e fs.DirEntry) bool {
-	return e.Type().IsRegular() && strings.HasSuffix(e.Name(), ".ajson")
+	return e.Type()&^fs.ModeIrregular == 0 && strings.HasSuffix(e.Name(), ".ajson")
 }
 
 // inlineStats examines the files of multi/, in the order of their names. It does not

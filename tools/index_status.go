@@ -197,8 +197,17 @@ func (s *Server) Status(ctx context.Context) (StatusOutput, error) {
 	return out, nil
 }
 
-// vaultName is the name of the vault's folder, all that clients are told.
-func (s *Server) vaultName() string { return filepath.Base(s.vault.Root()) }
+// vaultName is the name of the vault's folder, all that clients are told. A whole
+// drive or share is named as such.
+func (s *Server) vaultName() string { return folderName(s.vault.Root()) }
+
+func folderName(dir string) string {
+	volume := filepath.VolumeName(dir)
+	if name := filepath.Base(dir); name != string(filepath.Separator) || volume == "" {
+		return name
+	}
+	return volume[strings.LastIndexByte(volume, '\\')+1:]
+}
 
 func statusNote(set smartenv.Settings) string {
 	return fmt.Sprintf("Vectors are those that the Smart Connections plugin stored. It gives none to notes of %d bytes or fewer and to sections shorter than %d characters.", set.NoteMinBytes, set.MinChars)

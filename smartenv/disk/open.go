@@ -29,8 +29,9 @@ func (s System) Open(path string) (*File, error) {
 	return f, nil
 }
 
-// OpenFolder opens a folder, by its path on the host, for ReadDir.
-func (s System) OpenFolder(path string) (*File, error) { return s.open(path, os.Open) }
+// OpenFolder opens a folder, by its path on the host, for ReadDir. Like Open it
+// keeps nobody from renaming and deleting it.
+func (s System) OpenFolder(path string) (*File, error) { return s.open(path, openShared) }
 
 func (s System) open(path string, open func(path string) (*os.File, error)) (*File, error) {
 	if _, err := s.before("open", path, 0); err != nil {

@@ -19,3 +19,5 @@ func IsRegular(mode fs.FileMode) bool { return mode.IsRegular() }
 // IsNameTooLong says whether err is the system's complaint about a name longer than
 // any it can hold.
 func IsNameTooLong(err error) bool { return err == syscall.ENAMETOOLONG }
+
+func openRoot(dir string) (*os.Root, error) { return os.OpenRoot(dir) }

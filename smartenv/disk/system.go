@@ -112,12 +112,12 @@ type Root struct {
 	system System
 }
 
-// OpenRoot opens the folder at path.
+// OpenRoot opens the folder at path, which may be renamed and deleted meanwhile.
 func (s System) OpenRoot(path string) (*Root, error) {
 	if _, err := s.before("open", path, 0); err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(path)
+	root, err := openRoot(path)
 	if err != nil {
 		return nil, err
 	}
