@@ -1,11 +1,11 @@
 package note
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
 	slashpath "path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -96,11 +96,7 @@ func (v *Vault) list(root *os.Root, folder string) (l listing) {
 // readDir lists a folder below root, "" being root itself, and examines what is
 // Markdown. On an error it returns what it could read.
 func readDir(root *os.Root, folder string) ([]fs.DirEntry, []Info, error) {
-	name := "."
-	if folder != "" {
-		name = filepath.FromSlash(folder)
-	}
-	f, err := root.OpenFile(name, openFlags, 0)
+	f, err := openPlain(root, cmp.Or(folder, "."))
 	if err != nil {
 		return nil, nil, pathError("open", folder, err)
 	}

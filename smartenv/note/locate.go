@@ -36,8 +36,8 @@ func (v *Vault) lookup(path string) (root *os.Root, place string, info fs.FileIn
 // follow resolves the links of path by hand and returns the place they lead
 // to, which has none. os.Root alone would not do: it refuses absolute links even
 // into the vault, and follows links into dot folders. What it guards against
-// stays guarded, for every step is made through it: if someone swaps a folder
-// for a link between two steps, the root refuses to leave the vault.
+// stays guarded, for every step is made through it; what becomes of the place
+// before it is opened is for openPlain to see.
 func (v *Vault) follow(root *os.Root, path string) (place string, info fs.FileInfo, err error) {
 	rest := strings.Split(path, "/")
 	if folder := slashpath.Dir(path); folder != "." && v.isPlain(folder) {
@@ -53,7 +53,7 @@ func (v *Vault) follow(root *os.Root, path string) (place string, info fs.FileIn
 			err = fs.ErrNotExist // below a file is nothing
 		}
 		if err != nil {
-			return "", nil, pathError("open", path, tooLongIsMissing(err))
+			return "", nil, pathError("open", path, missing(root, next, err))
 		}
 		if info.Mode().Type() != fs.ModeSymlink {
 			place, rest = next, rest[1:]
@@ -96,6 +96,12 @@ func (v *Vault) setPlain(folder string) {
 	v.plain[folder] = true
 }
 
+func (v *Vault) forgetPlain() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	clear(v.plain)
+}
+
 // inside returns where below the vault a link in folder, itself free of links,
 // points to. A link may name the vault by the path it was opened with or by its
 // real one.
@@ -131,12 +137,22 @@ func listed(root *os.Root, folder, name string) bool {
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name })
 }
 
-// tooLongIsMissing turns the system's complaint about a name longer than any it
-// can hold into fs.ErrNotExist.
-func tooLongIsMissing(err error) error {
+// ErrNotDownloaded says that iCloud keeps a note elsewhere and a placeholder in
+// its place.
+var ErrNotDownloaded = errors.New("it lies in iCloud and is not downloaded to this computer")
+
+// missing says what it means that place could not be looked at: a name longer
+// than any that the system can hold is none, and a note may have its placeholder.
+func missing(root *os.Root, place string, err error) error {
 	var inner *fs.PathError
 	if errors.As(err, &inner) && isNameTooLong(inner.Err) {
 		return fs.ErrNotExist
+	}
+	if errors.Is(err, fs.ErrNotExist) && isMarkdown(place) {
+		folder, name := slashpath.Split(place)
+		if _, err := root.Lstat(filepath.FromSlash(folder + "." + name + ".icloud")); err == nil {
+			return ErrNotDownloaded
+		}
 	}
 	return err
 }
