@@ -40,7 +40,9 @@ func (v *Vault) lookup(path string) (root *os.Root, place string, info fs.FileIn
 // before it is opened is for openPlain to see.
 func (v *Vault) follow(root *os.Root, path string) (place string, info fs.FileInfo, err error) {
 	rest := strings.Split(path, "/")
-	if folder := slashpath.Dir(path); folder != "." && v.isPlain(folder) {
+	folder := slashpath.Dir(path)
+	known := folder != "." && v.isPlain(folder)
+	if known {
 		place, rest = folder, rest[len(rest)-1:]
 	}
 	for links := 0; len(rest) > 0; {
@@ -53,7 +55,11 @@ func (v *Vault) follow(root *os.Root, path string) (place string, info fs.FileIn
 			err = fs.ErrNotExist // below a file is nothing
 		}
 		if err != nil {
-			return "", nil, pathError("open", path, missing(root, next, err))
+			err = missing(root, next, err)
+			if known && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, ErrNotDownloaded) {
+				err = errMoved // the folder has become a link
+			}
+			return "", nil, pathError("open", path, err)
 		}
 		if info.Mode().Type() != fs.ModeSymlink {
 			place, rest = next, rest[1:]

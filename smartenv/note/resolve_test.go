@@ -93,7 +93,7 @@ func FuzzResolve(f *testing.F) {
 	allowed := map[string]string{
 		"Note.md": "Note.md", "Folder/Deep.md": "Folder/Deep.md", "in/Deep.md": "Folder/Deep.md",
 	}
-	for _, c := range pathCorpus {
+	for _, c := range pathCorpus(f) {
 		f.Add(c.path)
 	}
 	for _, path := range []string{"up/canary.md", "out.md", "in/Deep.md", "up/vault/Note.md"} {

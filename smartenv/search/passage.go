@@ -55,6 +55,8 @@ func unreadable(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "the note is no longer on disk"
+	case errors.Is(err, note.ErrNotDownloaded):
+		return "the note is not read: " + note.ErrNotDownloaded.Error()
 	case errors.Is(err, fs.ErrPermission):
 		return "the note may not be read: check its permissions"
 	case errors.As(err, &refused):

@@ -201,7 +201,7 @@ func TestResolveFolders(t *testing.T) {
 		{[]string{`/café\sub folder/`}, []string{"Café/Sub Folder"}, ""},
 		{[]string{"cafe", "🧠 core"}, []string{"cafe", "🧠 CORE"}, ""},
 		{[]string{"caf"}, nil, `folder "caf" is not in this vault: pass one of`},
-		{[]string{"Sub Folder"}, nil, "pass one of Café/Sub Folder,"},
+		{[]string{"Sub Folder"}, nil, `pass one of "Café/Sub Folder",`},
 		{[]string{"🧠 CORE.md"}, nil, "is not in this vault"},
 	}
 	for _, test := range tests {
