@@ -163,7 +163,7 @@ func TestListPanic(t *testing.T) {
 
 // V3: TestReadWhileLinkFlips swaps a note, and a folder, for links out of the
 // vault and into a dot folder and back, while they are read and listed: neither
-// secret must ever be seen. Without O_NOFOLLOW on every element it is, within
+// secret must ever be seen. With a plain open by the root the second is, within
 // milliseconds.
 func TestReadWhileLinkFlips(t *testing.T) {
 	base := t.TempDir()
@@ -225,6 +225,29 @@ func TestReadWhileLinkFlips(t *testing.T) {
 	t.Logf("%d flips, %d readings", flips, read)
 	if read == 0 {
 		t.Error("nothing was read between the flips")
+	}
+}
+
+// V3: between the look at a note and its opening it becomes a link to where the
+// root would follow it.
+func TestOpenSeen(t *testing.T) {
+	dir := t.TempDir()
+	writeFiles(t, dir, "Note.md", ".obsidian/canary.md")
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	seen, err := root.Lstat("Note.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(dir, "Note.md"), filepath.Join(dir, "Aside.md")); err != nil {
+		t.Fatal(err)
+	}
+	link(t, ".obsidian/canary.md", filepath.Join(dir, "Note.md"))
+	if f, err := openSeen(root, "Note.md", seen); err != errMoved {
+		t.Errorf("openSeen = %v, %v, want %v", f, err, errMoved)
 	}
 }
 
