@@ -160,7 +160,9 @@ func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: s.panicked(method, p).Error()}
 			}
 		}()
-		res, err = next(ctx, method, req)
+		if res, err = next(ctx, method, req); err != nil {
+			return res, err // with a result that is nil under its type
+		}
 		switch res := res.(type) {
 		case *mcp.InitializeResult:
 			res.Instructions = s.instructions()
