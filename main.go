@@ -104,7 +104,7 @@ func run(ctx context.Context, args []string, s streams, getenv func(string) stri
 	case errors.Is(err, errCheckFailed), errors.Is(err, syscall.EPIPE): // who read the output has gone
 		return exitFailed
 	}
-	fmt.Fprintln(s.err, "smart-connections-mcp:", strings.ReplaceAll(err.Error(), "\n", "; "))
+	fmt.Fprintln(s.err, "smart-connections-mcp:", cli.Clean(strings.ReplaceAll(err.Error(), "\n", "; ")))
 	if errors.As(err, &usage) {
 		return exitUsage
 	}

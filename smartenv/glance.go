@@ -36,3 +36,14 @@ func (x *Index) Glance() (Glance, error) {
 	g.Notes, g.Blocks = rows(sourcesCollection), rows(blocksCollection)
 	return g, nil
 }
+
+// Settings reads the plugin's settings as they are now, which needs no index.
+// While they cannot be read they are those of the last snapshot, and without one
+// the plugin's defaults.
+func (x *Index) Settings() Settings {
+	c, incomplete := readConfig(x.loader.in)
+	if cur := x.current.Load(); cur != nil && incomplete != "" {
+		return cur.snap.Settings
+	}
+	return c.settings
+}

@@ -94,15 +94,27 @@ func (a *attempt) warnFiles() {
 	var conflicts []string
 	for _, name := range snap.Status.IgnoredFiles {
 		if !isLeftover(name) {
-			conflicts = append(conflicts, strconv.Quote(name))
+			conflicts = append(conflicts, name)
 		}
 	}
 	snap.warnIf(len(conflicts), "file", "%s in the index's folders cannot be part of the index and will be ignored (%s): "+
-		"conflict copies come from syncing .smart-env, which the plugin advises against", strings.Join(conflicts[:min(3, len(conflicts))], ", "))
+		"conflict copies come from syncing .smart-env, which the plugin advises against", quoteFirst(conflicts))
 	if want := snap.Configured.Fingerprint(); want != snap.Fingerprint {
 		snap.warnIf(a.refs.lost[want], "reference", "%s to vectors of the configured model cannot be followed, since the multifile "+want+
 			" is missing: let the sync finish, or let Smart Connections embed the vault again")
 	}
+}
+
+// quoteFirst shows the first three names of a list.
+func quoteFirst(names []string) string {
+	var quoted []string
+	for _, name := range names[:min(3, len(names))] {
+		quoted = append(quoted, strconv.Quote(name))
+	}
+	if len(names) > len(quoted) {
+		quoted = append(quoted, "…")
+	}
+	return strings.Join(quoted, ", ")
 }
 
 // isLeftover says whether a file is one the plugin itself leaves for a moment, or
@@ -169,20 +181,19 @@ func (s *Snapshot) warnNotes(sc *scan) {
 	s.warnIf(st.Blocks.Wanted, "block", "%s selected for embedding cannot be ranked, having no vector that can be used: open the vault in Obsidian and let Smart Connections finish")
 	s.warnIf(st.Notes.Stale-s.outdatedNotes(), "note", "%s changed since being embedded, so results are marked stale: open the vault in Obsidian and let Smart Connections embed the new text")
 	s.warnIf(st.Notes.Missing, "note", "%s of the index cannot be found on disk and will not be ranked: open the vault in Obsidian, and the plugin drops what is gone")
+	away := sc.paths(func(n *noteState) bool { return n.away })
+	st.Notes.NotDownloaded = len(away)
+	s.warnIf(len(away), "note", "%s of the index can be found, but no text is shown, since iCloud keeps it elsewhere (%s): download the vault's folder in Finder", quoteFirst(away))
 	if at := slices.IndexFunc(sc.notes, func(n noteState) bool { return n.trouble != nil }); at >= 0 {
 		first := &sc.notes[at]
-		s.warnIf(st.Notes.Unreadable, "note", "%s cannot be read (first: %q: %v), so the vectors may be out of date and no text is shown: %s",
+		s.warnIf(st.Notes.Unreadable-len(away), "note", "%s cannot be read (first: %q: %v), so the vectors may be out of date and no text is shown: %s",
 			first.rec.path, disk.Cause(first.trouble), disk.Hint(first.trouble))
 	}
 	s.warnIf(st.Notes.Unlisted, "folder or file", "%s of the vault could not be listed: check permissions and names")
 	s.warnIf(st.Notes.Unknown, "note", "%s cannot be compared with the text on disk, since the index holds no hash or one of an older plugin version: let Smart Connections import the vault again")
-	refused := 0
-	for i := range sc.notes {
-		if sc.notes[i].refused {
-			refused++
-		}
-	}
-	s.warnIf(refused, "note", "%s of the index will be left out, since the path leads out of the vault or is not followed: move what is linked into the vault to have it searched")
+	refused := sc.paths(func(n *noteState) bool { return n.refused })
+	s.warnIf(len(refused), "note", "%s of the index will be left out, since the path leads out of the vault or to no regular file of at most 64 MiB (%s): "+
+		"move what is linked into the vault to have it searched", quoteFirst(refused))
 	if !s.Settings.EmbedBlocks {
 		s.warn("the plugin is set not to embed blocks, so sections of notes may be missing from the results: turn block embedding on in its settings")
 	}

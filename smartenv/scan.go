@@ -20,7 +20,8 @@ type noteState struct {
 	info  note.Info
 
 	refused bool  // the path may not be followed
-	trouble error // why it is Unreadable
+	away    bool  // iCloud has the note
+	trouble error // why it is Unreadable otherwise
 }
 
 // A scan is the state of all live notes on disk at one moment.
@@ -95,9 +96,21 @@ func (n *noteState) examine(fresh *freshness, excluded func(string) bool, info n
 		n.state = Missing
 	case errors.As(err, &refused):
 		n.state, n.refused = Excluded, true
+	case errors.Is(err, note.ErrNotDownloaded):
+		n.state, n.away = Unreadable, true
 	default:
 		n.state, n.trouble = Unreadable, err
 	}
+}
+
+// paths lists the notes of which is holds.
+func (sc *scan) paths(is func(*noteState) bool) (paths []string) {
+	for i := range sc.notes {
+		if is(&sc.notes[i]) {
+			paths = append(paths, sc.notes[i].rec.path)
+		}
+	}
+	return paths
 }
 
 // equal says whether two scans found the same notes in the same state.
@@ -107,7 +120,7 @@ func (sc *scan) equal(other *scan) bool {
 }
 
 func (n *noteState) equal(other *noteState) bool {
-	return n.rec == other.rec && n.state == other.state && n.refused == other.refused &&
+	return n.rec == other.rec && n.state == other.state && n.refused == other.refused && n.away == other.away &&
 		n.info.Size == other.info.Size && n.info.ModTime.Equal(other.info.ModTime)
 }
 

@@ -22,6 +22,7 @@ type Settings struct {
 	modelKey   string   // embedding_models.default_model_key
 	olderModel Model    // smart_sources.embed_model: provider and name only; see config.inlineModel
 	exclusions []string // globs of paths the plugin leaves out
+	closed     []string // those of whole folders
 }
 
 func defaultSettings() Settings {
@@ -52,6 +53,7 @@ func parseSettings(data []byte) (Settings, error) {
 		r.ignored = csvOrList{}
 	}
 	r.exclusions = exclusionGlobs(r.files.value(), r.folders.value(), r.ignored.value())
+	r.closed = exclusionGlobs(nil, r.folders.value(), nil)[len(builtInExclusions):]
 	return r.Settings, nil
 }
 

@@ -18,16 +18,17 @@ type Status struct {
 	SkippedFirst []string // the first of them: file, line, beginning
 
 	Notes struct {
-		Live       int // notes with a record
-		Referenced int // of them, with an accepted reference under the model
-		WithVector int // of them, in Snapshot.Notes
-		Stale      int // with a vector, also one that is not ranked any more, of an earlier text
-		Missing    int
-		Unreadable int
-		Excluded   int
-		Unknown    int
-		NotIndexed int // notes on disk without a record, exclusions apart
-		Unlisted   int // folders and files that could not be listed
+		Live          int // notes with a record
+		Referenced    int // of them, with an accepted reference under the model
+		WithVector    int // of them, in Snapshot.Notes
+		Stale         int // with a vector, also one that is not ranked any more, of an earlier text
+		Missing       int
+		Unreadable    int
+		NotDownloaded int // of them, kept by iCloud
+		Excluded      int
+		Unknown       int
+		NotIndexed    int // notes on disk without a record, exclusions apart
+		Unlisted      int // folders and files that could not be listed
 	}
 	Blocks struct {
 		Total      int // blocks of all live records

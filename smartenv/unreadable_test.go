@@ -46,6 +46,28 @@ func TestUnreadableNotes(t *testing.T) {
 	}
 }
 
+// Bug 57: a note that iCloud keeps is ranked and counted, and is not taken for gone.
+func TestNotDownloaded(t *testing.T) {
+	v := newFakeVault(t)
+	v.addNote("here.md", "text", 1)
+	v.addNote("a/away.md", "text", 2)
+	v.addNote("gone.md", "text", 3)
+	for _, name := range []string{"a/away.md", "gone.md"} {
+		if err := os.Remove(v.path(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v.write("a/.away.md.icloud", "bplist00")
+	snap := loadFake(t, v)
+	if src, ok := snap.Source("a/away.md"); !ok || src.State != Unreadable || src.Row < 0 {
+		t.Errorf("a/away.md = %+v, want it unreadable, with its vector", src)
+	}
+	if n := &snap.Status.Notes; n.NotDownloaded != 1 || n.Unreadable != 1 || n.Missing != 1 || n.NotIndexed != 0 ||
+		!hasWarning(snap, `iCloud keeps it elsewhere ("a/away.md")`) || hasWarning(snap, "check the permissions") {
+		t.Errorf("counts %+v, warnings %q", *n, snap.Warnings)
+	}
+}
+
 // A file of an inline index that may not be read costs its own notes only, and
 // these only until it can be read.
 func TestUnreadableInlineFile(t *testing.T) {

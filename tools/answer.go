@@ -189,6 +189,8 @@ func (s *Server) fileError(asked string, err error) error {
 		return refused
 	case errors.As(err, &lost):
 		return lost
+	case errors.Is(err, note.ErrNotDownloaded):
+		return fmt.Errorf("%q is not read: %w: open it in Finder or Obsidian, then try again", shorten(asked, 300), note.ErrNotDownloaded)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("no note at %q: %s", shorten(asked, 300), s.instead(asked))
 	case errors.Is(err, fs.ErrPermission):

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -64,15 +65,19 @@ func escapeInvisible(data []byte) []byte {
 }
 
 // invisible reports whether r is shown as nothing while it changes what a
-// reader sees or believes. Joiners that scripts and emoji need are not among
-// them. C0 controls are already escapes in JSON.
+// reader sees or believes. Joiners and variation selectors that scripts and emoji
+// need are not among them. C0 controls are already escapes in JSON.
 func invisible(r rune) bool {
 	switch {
-	case r >= 0x7F && r <= 0x9F, // DEL and C1: terminal escapes
+	case r < 0x7F:
+		return false
+	case r <= 0x9F, // DEL and C1: terminal escapes
+		r == 0x00AD, r == 0x180E, r == 0x200B, r >= 0x2060 && r <= 0x2064, // of no width
 		r == 0x061C, r == 0x200E, r == 0x200F, // direction marks
-		r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, // direction overrides and isolates
+		r >= 0x2028 && r <= 0x202E, r >= 0x2066 && r <= 0x206F, // separators, direction overrides and isolates
 		r == 0xFEFF,                  // byte order mark inside text
-		r >= 0xE0000 && r <= 0xE007F: // tags: ASCII that nobody sees
+		r >= 0xFFF9 && r <= 0xFFFB,   // annotations
+		r >= 0xE0000 && r <= 0xE0FFF: // tags and selectors: bytes that nobody sees
 		return true
 	}
 	return false
@@ -96,13 +101,36 @@ func success(answer any) (*mcp.CallToolResult, error) {
 func failure(err error) *mcp.CallToolResult {
 	return &mcp.CallToolResult{
 		IsError: true,
-		Content: []mcp.Content{plainText{&mcp.TextContent{Text: shorten(visible(err.Error()), maxError)}}},
+		Content: []mcp.Content{plainText{&mcp.TextContent{Text: shorten(errorText(err), maxError)}}},
 	}
 }
 
-// visible is an error text, which may quote a client or a file name, with
-// invisible characters shown as \u escapes.
-func visible(s string) string { return string(escapeInvisible([]byte(s))) }
+// errorText is what an error says, which may quote a client, a file name or the
+// plugin's settings, with what is not to be seen shown as \u escapes. Only errors
+// that were joined stand in lines of their own.
+func errorText(err error) string {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var lines []string
+		for _, e := range joined.Unwrap() {
+			lines = append(lines, errorText(e))
+		}
+		return strings.Join(lines, "\n")
+	}
+	var b strings.Builder
+	for _, r := range Visible(err.Error()) {
+		if r < ' ' {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// Visible shows the characters of s that no reader would see, but for the
+// controls of ASCII, as the escapes that JSON has for them. It serves for text
+// and for JSON, which means the same afterwards.
+func Visible(s string) string { return string(escapeInvisible([]byte(s))) }
 
 // plainText is text content without the HTML escapes that the SDK would add
 // ("\u003c" for "<"), which cost bytes and say nothing.

@@ -77,6 +77,9 @@ func (s *Server) Note(_ context.Context, in NoteInput) (NoteOutput, error) {
 	if err != nil {
 		return NoteOutput{}, err
 	}
+	if s.index.Settings().Closes(exact) {
+		return NoteOutput{}, fmt.Errorf("%q is not read: the exclusion settings of Smart Connections leave its folder out; the user can open it in Obsidian", exact)
+	}
 	raw, err := s.vault.Read(exact)
 	if err != nil {
 		return NoteOutput{}, s.fileError(exact, err)

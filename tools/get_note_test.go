@@ -110,3 +110,25 @@ func TestNoteUnreadable(t *testing.T) {
 		t.Errorf("Note = %v, want advice about permissions", err)
 	}
 }
+
+// V6: a folder that the user has excluded from the index is not read either; other
+// exclusions, such as that of notes called Untitled, keep nothing from being read.
+func TestNoteInExcludedFolder(t *testing.T) {
+	s := serverOf(t, []testNote{{path: "Private/Diary.md", text: para("soup", 240)}, {path: "Privately.md", text: "x"}, {path: "Untitled.md", text: "x"}})
+	const settings = `{"smart_sources":{"folder_exclusions":"Archive, Private"},"embedding_models":{"default_model_key":"transformers#1"}}`
+	env := filepath.Join(s.vault.Root(), ".smart-env", "smart_env.json")
+	write(t, env, []byte(settings))
+	for path, closed := range map[string]bool{"Private/Diary.md": true, "private/diary": true, "Privately.md": false, "Untitled.md": false} {
+		text, isError := callTool(t, s, "get_note", fmt.Sprintf(`{"path":%q}`, path))
+		if isError != closed || closed && (!strings.Contains(text, "exclusion settings") || strings.Contains(text, "soup")) {
+			t.Errorf("get_note of %s = %s, want it refused: %v", path, text, closed)
+		}
+	}
+	if _, err := s.snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	write(t, env, []byte(settings[:40])) // it is being written
+	if text, isError := callTool(t, s, "get_note", `{"path":"Private/Diary.md"}`); !isError {
+		t.Errorf("get_note while the settings are written = %s, want it refused as before", text)
+	}
+}

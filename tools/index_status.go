@@ -73,13 +73,14 @@ type StatusOutput struct {
 // Freshness counts the notes of the index by what became of them, and the
 // notes that are not in it.
 type Freshness struct {
-	Fresh      int `json:"fresh"`
-	Stale      int `json:"stale"`
-	Unknown    int `json:"unknown"`
-	Missing    int `json:"missing"`
-	Unreadable int `json:"unreadable"`
-	Excluded   int `json:"excluded"`
-	NotIndexed int `json:"not_indexed"`
+	Fresh         int `json:"fresh"`
+	Stale         int `json:"stale"`
+	Unknown       int `json:"unknown"`
+	Missing       int `json:"missing"`
+	Unreadable    int `json:"unreadable"`
+	NotDownloaded int `json:"not_downloaded,omitempty"` // of the unreadable
+	Excluded      int `json:"excluded"`
+	NotIndexed    int `json:"not_indexed"`
 }
 
 type (
@@ -225,13 +226,14 @@ func staleItems(items []smartenv.Item) (count int) {
 func freshness(snap *smartenv.Snapshot) Freshness {
 	n := snap.Status.Notes
 	return Freshness{
-		Fresh:      n.Live - n.Stale - n.Unknown - n.Missing - n.Unreadable - n.Excluded,
-		Stale:      n.Stale,
-		Unknown:    n.Unknown,
-		Missing:    n.Missing,
-		Unreadable: n.Unreadable,
-		Excluded:   n.Excluded,
-		NotIndexed: n.NotIndexed,
+		Fresh:         n.Live - n.Stale - n.Unknown - n.Missing - n.Unreadable - n.Excluded,
+		Stale:         n.Stale,
+		Unknown:       n.Unknown,
+		Missing:       n.Missing,
+		Unreadable:    n.Unreadable,
+		NotDownloaded: n.NotDownloaded,
+		Excluded:      n.Excluded,
+		NotIndexed:    n.NotIndexed,
 	}
 }
 

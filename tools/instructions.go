@@ -2,7 +2,9 @@ package tools
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"smart-connections-mcp/smartenv"
 	"smart-connections-mcp/smartenv/note"
@@ -38,18 +40,27 @@ func (s *Server) glance() string {
 		return "At present search_notes and related_notes are refused: " + s.scrubError(err).Error()
 	}
 	if g.Generation == "inline" {
-		return fmt.Sprintf("When this session began: an index of the older inline kind, with vectors of the model %s; index_status says how many notes and sections are searchable.", g.Model.Name)
+		return fmt.Sprintf("When this session began: an index of the older inline kind, with vectors of the model %s; index_status says how many notes and sections are searchable.", shownModel(g.Model))
 	}
-	return fmt.Sprintf("When this session began: about %d notes and %d sections with vectors of the model %s; index_status says how many are searchable.", g.Notes, g.Blocks, g.Model.Name)
+	return fmt.Sprintf("When this session began: about %d notes and %d sections with vectors of the model %s; index_status says how many are searchable.", g.Notes, g.Blocks, shownModel(g.Model))
+}
+
+// shownModel is a model's name, which the vault's settings hold, as the
+// instructions may repeat it: clients put them before all other text.
+func shownModel(m smartenv.Model) string {
+	if name := note.Prefix16(m.Name, 80); name != m.Name || strings.ContainsFunc(name, unicode.IsSpace) {
+		return strconv.Quote(name)
+	}
+	return m.Name
 }
 
 // state is the index in a few sentences.
 func state(snap *smartenv.Snapshot) string {
 	if snap.Refusal != nil {
-		return "At present search_notes and related_notes are refused: " + snap.Refusal.Error()
+		return "At present search_notes and related_notes are refused; index_status says why." // in words that hold names of the vault's
 	}
 	n := snap.Status.Notes
-	text := fmt.Sprintf("When this session began: %d notes and %d sections searchable, model %s.", len(snap.Notes.Items), len(snap.Blocks.Items), snap.Model.Name)
+	text := fmt.Sprintf("When this session began: %d notes and %d sections searchable, model %s.", len(snap.Notes.Items), len(snap.Blocks.Items), shownModel(snap.Model))
 	var short []string
 	for _, part := range []struct {
 		count int

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"smart-connections-mcp/smartenv"
+	"smart-connections-mcp/smartenv/note"
 	"smart-connections-mcp/smartenv/search"
 )
 
@@ -131,18 +132,20 @@ func (s *Server) Related(ctx context.Context, in RelatedInput) (RelatedOutput, e
 	return out, nil
 }
 
-// indexed resolves a path. A note that cannot be reached on disk but is in the
-// index is accepted, so that the index can say what became of it.
+// indexed resolves a path. A note that is not on disk but is in the index is
+// accepted, so that the index can say what became of it. Of a path that is refused
+// the index may not even tell that it has it.
 func (s *Server) indexed(snap *smartenv.Snapshot, asked string) (string, error) {
-	exact, err := s.resolve(asked)
+	exact, err := s.vault.Resolve(asked)
 	if err == nil {
 		return exact, nil
 	}
+	var refused *note.RefusedError
 	slashed := strings.ReplaceAll(asked, `\`, "/")
-	if _, known := snap.Source(slashed); known {
+	if _, known := snap.Source(slashed); known && !errors.As(err, &refused) {
 		return slashed, nil
 	}
-	return "", err
+	return "", s.fileError(asked, err)
 }
 
 func relatedRow(hit search.Hit) RelatedRow {

@@ -264,7 +264,7 @@ func TestSearchInputRefused(t *testing.T) {
 		{func(in *SearchInput) { in.Limit = 0 }, "limit is 0: pass 1 to 100"},
 		{func(in *SearchInput) { in.MinScore = -1.5 }, "min_score is -1.5: pass -1 to 1"},
 		{func(in *SearchInput) { in.Scope = "all" }, `scope is "all": pass auto, notes, blocks`},
-		{func(in *SearchInput) { in.Folder = []string{"Gard"} }, `folder "Gard" is not in this vault: pass one of Garden, Journey, Office, Workshop`},
+		{func(in *SearchInput) { in.Folder = []string{"Gard"} }, `folder "Gard" is not in this vault: pass one of "Garden", "Journey", "Office", "Workshop"`},
 	} {
 		in := DefaultSearch("rose")
 		tt.edit(&in)

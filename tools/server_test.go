@@ -97,6 +97,24 @@ func TestErrorTextIsBounded(t *testing.T) {
 	}
 }
 
+// V7: an error may quote what is not to be seen, and breaks no line but its own.
+func TestErrorText(t *testing.T) {
+	deceiving := errors.New("a\nb\x1b[31m\u009b\u200b\u202e\U000e0041")
+	const shown = `a\u000ab\u001b[31m\u009b\u200b\u202e\udb40\udc41`
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{deceiving, shown},
+		{errors.Join(nil, deceiving, errors.New("ü 👨‍👩‍👧‍👦")), shown + "\nü 👨‍👩‍👧‍👦"},
+		{errors.Join(deceiving), shown},
+	} {
+		if got := errorText(test.err); got != test.want {
+			t.Errorf("errorText(%q) = %q, want %q", test.err, got, test.want)
+		}
+	}
+}
+
 // embedderFunc is an embedder made of a function.
 type embedderFunc func(ctx context.Context, text string) ([]float32, error)
 

@@ -124,6 +124,18 @@ func (s System) OpenRoot(path string) (*Root, error) {
 	return &Root{root, s}, nil
 }
 
+// OpenRoot opens the folder at name.
+func (r *Root) OpenRoot(name string) (*Root, error) {
+	if _, err := r.system.before("open", name, 0); err != nil {
+		return nil, err
+	}
+	root, err := r.root.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	return &Root{root, r.system}, nil
+}
+
 // Open opens a file or folder for reading. Like System.Open it never waits.
 func (r *Root) Open(name string) (*File, error) {
 	return r.system.open(name, func(name string) (*os.File, error) { return r.root.OpenFile(name, openFlags, 0) })

@@ -1,11 +1,11 @@
 package note
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	slashpath "path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -109,11 +109,8 @@ func (v *Vault) list(root *disk.Root, folder string) (l listing) {
 // readDir lists a folder below root, "" being root itself, and examines what is
 // Markdown. On an error it returns what it could read.
 func (v *Vault) readDir(root *disk.Root, folder string) ([]fs.DirEntry, []Info, error) {
-	name := "."
-	if folder != "" {
-		name = filepath.FromSlash(folder)
-	}
-	f, err := root.Open(name)
+	name := cmp.Or(folder, ".")
+	f, err := openPlain(root, name)
 	if err != nil {
 		return nil, nil, disk.PathError("open", name, err)
 	}

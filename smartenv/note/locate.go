@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"smart-connections-mcp/smartenv/disk"
 )
@@ -47,11 +48,13 @@ func (v *Vault) lookup(path string) (root *disk.Root, place string, info fs.File
 // follow resolves the links of path by hand and returns the place they lead
 // to, which has none. os.Root alone would not do: it refuses absolute links even
 // into the vault, and follows links into dot folders. What it guards against
-// stays guarded, for every step is made through it: if someone swaps a folder
-// for a link between two steps, the root refuses to leave the vault.
+// stays guarded, for every step is made through it; what becomes of the place
+// before it is opened is for openPlain to see.
 func (v *Vault) follow(root *disk.Root, path string) (place string, info fs.FileInfo, err error) {
 	rest := strings.Split(path, "/")
-	if folder := slashpath.Dir(path); folder != "." && v.isPlain(folder) {
+	folder := slashpath.Dir(path)
+	known := folder != "." && v.isPlain(folder)
+	if known {
 		place, rest = folder, rest[len(rest)-1:]
 	}
 	for links := 0; len(rest) > 0; {
@@ -66,7 +69,12 @@ func (v *Vault) follow(root *disk.Root, path string) (place string, info fs.File
 			err = fs.ErrNotExist // below a file is nothing
 		}
 		if err != nil {
-			return "", nil, disk.PathError("open", path, tooLongIsMissing(err))
+			err = missing(root, next, err)
+			var said syscall.Errno
+			if known && !errors.As(err, &said) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNotDownloaded) {
+				err = errMoved // not the system's word: the folder has become a link out of the vault
+			}
+			return "", nil, disk.PathError("open", path, err)
 		}
 		if info.Mode().Type() != fs.ModeSymlink {
 			place, rest = next, rest[1:]
@@ -112,6 +120,12 @@ func (v *Vault) setPlain(folder string) {
 	v.plain[folder] = true
 }
 
+func (v *Vault) forgetPlain() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	clear(v.plain)
+}
+
 // inside returns where below the vault a link in folder, itself free of links,
 // points to. A link may name the vault by the path it was opened with or by its
 // real one.
@@ -155,12 +169,22 @@ func (v *Vault) listed(root *disk.Root, folder, name string) error {
 	return err
 }
 
-// tooLongIsMissing turns the system's complaint about a name longer than any it
-// can hold into fs.ErrNotExist.
-func tooLongIsMissing(err error) error {
+// ErrNotDownloaded says that iCloud keeps a note elsewhere and a placeholder in
+// its place.
+var ErrNotDownloaded = errors.New("it lies in iCloud and is not downloaded to this computer")
+
+// missing says what it means that place could not be looked at: a name longer
+// than any that the system can hold is none, and a note may have its placeholder.
+func missing(root *disk.Root, place string, err error) error {
 	var inner *fs.PathError
 	if errors.As(err, &inner) && disk.IsNameTooLong(inner.Err) {
 		return fs.ErrNotExist
+	}
+	if errors.Is(err, fs.ErrNotExist) && isMarkdown(place) {
+		folder, name := slashpath.Split(place)
+		if _, err := root.Lstat(filepath.FromSlash(folder + "." + name + ".icloud")); err == nil {
+			return ErrNotDownloaded
+		}
 	}
 	return err
 }

@@ -131,9 +131,15 @@ func cleanPath(path string) string {
 	return path
 }
 
-// refuse builds the error for a path. Of a path that is absolute it repeats the
-// last element only: where a vault lies on the host is nobody's business.
+// refuse builds the error for a path.
 func refuse(path, reason string) error {
+	return &RefusedError{Path: Discreet(path), Reason: reason}
+}
+
+// Discreet is a path that was asked for as an error may repeat it. Of one that
+// is absolute that is the last element only: where a vault lies on the host is
+// nobody's business, and no guess at it is confirmed.
+func Discreet(path string) string {
 	slashed := strings.TrimRight(strings.ReplaceAll(path, `\`, "/"), "/")
 	absolute := strings.HasPrefix(slashed, "/") || strings.HasPrefix(slashed, "~") || strings.Contains(slashed, ":")
 	if at := strings.LastIndexByte(slashed, '/'); absolute && at >= 0 {
@@ -142,5 +148,5 @@ func refuse(path, reason string) error {
 	if cut := Prefix16(path, maxName); cut != path {
 		path = cut + "…"
 	}
-	return &RefusedError{Path: path, Reason: reason}
+	return path
 }

@@ -6,119 +6,67 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
 	"smart-connections-mcp/smartenv/disk"
 )
 
-// pathCorpus holds what a hostile or careless client may send. The rules are
-// lexical and the same on every system. A case without a reason must resolve to
-// want, or to nothing when want is "".
-var pathCorpus = []struct {
-	path, reason, want string
-}{
-	{"Note.md", "", "Note.md"},
-	{"Folder/Sub/Deep.md", "", "Folder/Sub/Deep.md"},
-	{"./Note.md", "", "Note.md"},
-	{"././Folder/Sub/Deep.md", "", "Folder/Sub/Deep.md"},
-	{`Folder\Sub\Deep.md`, "", "Folder/Sub/Deep.md"},
-	{`Folder\\Sub\\Deep.md`, "", "Folder/Sub/Deep.md"},
-	{`.\Folder/Sub\Deep.md`, "", "Folder/Sub/Deep.md"},
-	{"Folder//Sub///Deep.md", "", "Folder/Sub/Deep.md"},
-	{"note.md", "", "Note.md"},
-	{"FOLDER/sub/DEEP.MD", "", "Folder/Sub/Deep.md"},
-	{"Note", "", "Note.md"},
-	{"folder/sub/deep", "", "Folder/Sub/Deep.md"},
-	{"100% sure – ü 😀.md", "", "100% sure – ü 😀.md"},
-	{"non\u00A0breaking.md", "", "non\u00A0breaking.md"},
-	{"etc..md", "", "etc..md"},
-	{"console.md", "", "console.md"},
-	{"com10.md", "", "com10.md"},
-
-	{"Missing.md", "", ""},
-	{"Folder", "", ""},
-	{"Note.md/x.md", "", ""},
-	{"line\nbreak.md", "", ""},
-	{"\u202Edm.etoN", "", ""},
-	{"%2e%2e/Note.md", "", ""},
-	{"PROGRA~1/x.md", "", ""},
-	{"OBSIDI~1/data.json", "", ""},
-	{"FOLDER~1/Sub/Deep.md", "", ""},
-	{strings.Repeat("é", 200) + ".md", "", ""},
-
-	{"", reasonEmpty, ""},
-	{".", reasonParent, ""},
-	{"./", reasonEmpty, ""},
-	{"..", reasonParent, ""},
-	{"../Note.md", reasonParent, ""},
-	{"Folder/../Note.md", reasonParent, ""},
-	{"Folder/./Sub/Deep.md", reasonParent, ""},
-	{"Folder/Sub/../../../etc/passwd", reasonParent, ""},
-	{`..\Note.md`, reasonParent, ""},
-	{`Folder\..\..\Note.md`, reasonParent, ""},
-	{`Folder/..\\..//Note.md`, reasonParent, ""},
-	{"Note.md/.", reasonParent, ""},
-	{"Note.md/..", reasonParent, ""},
-	{"....//Note.md", reasonHidden, ""},
-	{"..%2fNote.md", reasonHidden, ""},
-	{"/etc/passwd", reasonAbsolute, ""},
-	{"//etc/passwd", reasonAbsolute, ""},
-	{`\etc\passwd`, reasonAbsolute, ""},
-	{`\\srv\share\x.md`, reasonAbsolute, ""},
-	{`\\?\C:\x.md`, reasonAbsolute, ""},
-	{`\\.\pipe\x`, reasonAbsolute, ""},
-	{`\??\C:\x.md`, reasonAbsolute, ""},
-	{"C:x.md", reasonColon, ""},
-	{"C:/x.md", reasonColon, ""},
-	{`C:\Users\x\Vault\Note.md`, reasonColon, ""},
-	{"file:///etc/passwd", reasonColon, ""},
-	{"Note.md:stream", reasonColon, ""},
-	{"Note.md::$DATA", reasonColon, ""},
-	{".obsidian/plugins/x/data.json", reasonHidden, ""},
-	{"./.obsidian/app.json", reasonHidden, ""},
-	{`.obsidian\app.json`, reasonHidden, ""},
-	{"Folder/.hidden/x.md", reasonHidden, ""},
-	{"Folder/.x.md", reasonHidden, ""},
-	{".smart-env/smart_env.json", reasonHidden, ""},
-	{".git/config", reasonHidden, ""},
-	{".OBSIDIAN/app.json", reasonHidden, ""},
-	{"\u200C.obsidian/app.json", reasonHidden, ""},
-	{"\uFEFF.obsidian/app.json", reasonHidden, ""},
-	{"...", reasonHidden, ""},
-	{"CON", reasonReserved, ""},
-	{"con.md", reasonReserved, ""},
-	{"Folder/NUL", reasonReserved, ""},
-	{"aux.tar.gz", reasonReserved, ""},
-	{"nul .md", reasonReserved, ""},
-	{"PRN.txt/x.md", reasonReserved, ""},
-	{"COM1", reasonReserved, ""},
-	{"lpt9.md", reasonReserved, ""},
-	{"COM¹.md", reasonReserved, ""},
-	{"CONIN$", reasonReserved, ""},
-	{"conout$.md", reasonReserved, ""},
-	{"Note.md.", reasonTrailing, ""},
-	{"Note.md ", reasonTrailing, ""},
-	{"Folder./Note.md", reasonTrailing, ""},
-	{"Folder /Note.md", reasonTrailing, ""},
-	{"Note.md/", reasonFolder, ""},
-	{`Folder\`, reasonFolder, ""},
-	{"Note.md\x00.txt", reasonNUL, ""},
-	{"\x00", reasonNUL, ""},
-	{"caf\xe9.md", reasonUTF8, ""},
-	{"\xc0\xae\xc0\xae/Note.md", reasonUTF8, ""},
-	{strings.Repeat("a", 256) + ".md", reasonLong, ""},
-	{strings.Repeat("a/", 3000) + "x.md", reasonLong, ""},
+// verdicts are the words that testdata/paths.tsv has for the reasons.
+var verdicts = map[string]string{
+	"empty": reasonEmpty, "absolute": reasonAbsolute, "parent": reasonParent, "hidden": reasonHidden,
+	"colon": reasonColon, "reserved": reasonReserved, "trailing": reasonTrailing, "folder": reasonFolder,
+	"nul": reasonNUL, "utf8": reasonUTF8, "missing": "",
 }
 
+// A corpusPath without a reason must resolve to want, or to nothing when want is
+// "".
+type corpusPath struct{ path, reason, want string }
+
+// pathCorpus reads what a hostile or careless client may send.
+func pathCorpus(t testing.TB) []corpusPath {
+	t.Helper()
+	data, err := os.ReadFile(projectRoot + "/testdata/paths.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	corpus := []corpusPath{
+		{strings.Repeat("é", 200) + ".md", "", ""},
+		{strings.Repeat("a", 256) + ".md", reasonLong, ""},
+		{strings.Repeat("a/", 3000) + "x.md", reasonLong, ""},
+	}
+	for line := range strings.Lines(string(data)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		quoted, verdict, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		c := corpusPath{}
+		reason, isVerdict := verdicts[verdict]
+		if c.path, err = strconv.Unquote(quoted); err == nil && !isVerdict {
+			c.want, err = strconv.Unquote(verdict)
+		}
+		if err != nil {
+			t.Fatalf("paths.tsv: %s: %v", line, err)
+		}
+		c.reason = reason
+		corpus = append(corpus, c)
+	}
+	if len(corpus) < 140 {
+		t.Fatalf("%d paths, want at least 140", len(corpus))
+	}
+	return corpus
+}
+
+// V4: every path of the corpus, to be resolved and to be read as it is.
 func TestResolvePathCorpus(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir,
 		"Note.md", "Folder/Sub/Deep.md", "100% sure – ü 😀.md", "non\u00A0breaking.md",
-		"etc..md", "console.md", "com10.md", ".obsidian/app.json", ".obsidian/plugins/x/data.json",
+		"Caf\u00e9.md", "Proj/x.md", "Project/x.md", "etc..md", "console.md", "com10.md", ".obsidian/app.json", ".obsidian/plugins/x/data.json",
 		"Folder/.hidden/x.md", "Folder/.x.md", ".git/config", ".smart-env/smart_env.json")
 	v := openVault(t, dir)
-	for _, c := range pathCorpus {
+	for _, c := range pathCorpus(t) {
 		got, err := v.Resolve(c.path)
 		var refused *RefusedError
 		switch {

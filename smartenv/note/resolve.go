@@ -34,7 +34,7 @@ func (e *AmbiguousError) Error() string {
 // case-insensitive disks too; failing that, names are compared by NFC and then
 // regardless of case; failing that, ".md" is added. Several such files are an
 // *AmbiguousError. Refusals are as in Read; the error is fs.ErrNotExist when
-// nothing fits.
+// nothing fits, and ErrNotDownloaded when iCloud has what is spelt exactly so.
 func (v *Vault) Resolve(path string) (string, error) {
 	clean := cleanPath(path)
 	if reason := checkPath(clean); reason != "" {
@@ -65,6 +65,11 @@ func (v *Vault) Resolve(path string) (string, error) {
 	}
 	if w.failed != nil {
 		return "", w.failed
+	}
+	for _, path := range wanted {
+		if _, _, _, err := v.lookup(path); errors.Is(err, ErrNotDownloaded) {
+			return "", err
+		}
 	}
 	return "", &fs.PathError{Op: "open", Path: clean, Err: fs.ErrNotExist}
 }

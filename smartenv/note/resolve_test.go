@@ -113,7 +113,7 @@ func FuzzResolve(f *testing.F) {
 		}
 		return false
 	}
-	for _, c := range pathCorpus {
+	for _, c := range pathCorpus(f) {
 		f.Add(c.path)
 	}
 	for _, path := range []string{"up/canary.md", "out.md", "in/Deep.md", "up/vault/Note.md"} {

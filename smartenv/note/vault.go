@@ -146,29 +146,41 @@ func (v *Vault) current(recheck time.Duration) (*disk.Root, error) {
 
 // Read returns the bytes of a regular file, as they are, by its exact path
 // below the vault: "/" between folders, names as they are on disk (see Resolve).
-// Links are followed while they stay in the vault and out of dot folders;
-// anything else is a *RefusedError. The error is fs.ErrNotExist when nothing
-// has that path, and a *LostError when the vault is not there either. A file that
-// changes while it is read is read again; one of which less can be had than it is
-// long is io.ErrUnexpectedEOF.
+// Symbolic links are followed while they stay in the vault and out of dot
+// folders; anything else is a *RefusedError. The error is fs.ErrNotExist when
+// nothing has that path, ErrNotDownloaded when iCloud has it, and a *LostError
+// when the vault is not there either. A file that changes while it is read is read
+// again; one of which less can be had than it is long is io.ErrUnexpectedEOF.
+//
+// What is mounted in the vault belongs to it, and so does a file with further
+// hard links: these have no direction, tools that back up, sync or deduplicate
+// make them of ordinary notes, and who may make one could as well copy the file.
 func (v *Vault) Read(path string) (string, error) {
-	root, place, _, err := v.locate(path)
-	if err != nil {
-		return "", err
-	}
 	for try := 1; ; try++ {
-		text, steady, err := readFile(root, path, place)
-		if steady || try == readRetries || err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		text, steady, err := v.readOnce(path)
+		moved := errors.Is(err, errMoved)
+		if steady || try == readRetries || err != nil && !moved && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return text, err
+		}
+		if moved {
+			v.forgetPlain()
 		}
 		time.Sleep(time.Duration(try) * 10 * time.Millisecond)
 	}
 }
 
+func (v *Vault) readOnce(path string) (text string, steady bool, err error) {
+	root, place, _, err := v.locate(path)
+	if err != nil {
+		return "", false, err
+	}
+	return readFile(root, path, place)
+}
+
 // readFile reads the file at place and reports whether it stayed the same
 // meanwhile; path is its name in errors.
 func readFile(root *disk.Root, path, place string) (text string, steady bool, err error) {
-	f, err := root.Open(filepath.FromSlash(place))
+	f, err := openPlain(root, place)
 	if err != nil {
 		return "", false, disk.PathError("open", path, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -58,6 +59,7 @@ func linkedVault(t *testing.T) (dir string) {
 	return dir
 }
 
+// V2: links that leave the vault, in every form, and those that stay.
 func TestReadLinks(t *testing.T) {
 	dir := linkedVault(t)
 	v := openVault(t, dir)
@@ -161,47 +163,171 @@ func TestListPanic(t *testing.T) {
 	t.Errorf("List() = %q, %d, %v after a panic", paths, unreadable, err)
 }
 
-// TestReadWhileLinkFlips swaps a note for a link out of the vault and back
-// while it is read: the secret must never be seen.
+// V3: TestReadWhileLinkFlips swaps a note, and a folder, for links out of the
+// vault and into a dot folder and back, while they are read and listed: neither
+// secret must ever be seen. With a plain open by the root the second is, within
+// milliseconds.
 func TestReadWhileLinkFlips(t *testing.T) {
 	base := t.TempDir()
 	dir := filepath.Join(base, "vault")
-	writeFiles(t, dir, "Note.md", "Folder/canary.md")
-	writeFiles(t, base, "out/canary.md")
-	if err := os.WriteFile(filepath.Join(base, "out/canary.md"), []byte(canary), 0o644); err != nil {
-		t.Fatal(err)
+	writeFiles(t, dir, "Note.md", "Folder/canary.md", ".obsidian/canary.md", ".obsidian/hidden.md")
+	writeFiles(t, base, "out/canary.md", "out/hidden.md")
+	for _, name := range []string{"out/canary.md", "vault/.obsidian/canary.md"} {
+		if err := os.WriteFile(filepath.Join(base, name), []byte(canary), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	link(t, "../out/canary.md", filepath.Join(dir, "link.md"))
-	link(t, "../out", filepath.Join(dir, "linked"))
+	at := func(name string) string { return filepath.Join(dir, name) }
+	link(t, "../out/canary.md", at("link.md"))
+	link(t, ".obsidian/canary.md", at("dot.md"))
+	link(t, "../out", at("linked"))
+	link(t, ".obsidian", at("dotted"))
 	v := openVault(t, dir)
 
+	flips := 0
 	stop := make(chan struct{})
 	var flipping sync.WaitGroup
 	flipping.Go(func() {
-		at := func(name string) string { return filepath.Join(dir, name) }
 		for {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			for _, move := range [][2]string{
-				{"Note.md", "note"}, {"link.md", "Note.md"}, {"Note.md", "link.md"}, {"note", "Note.md"},
-				{"Folder", "folder"}, {"linked", "Folder"}, {"Folder", "linked"}, {"folder", "Folder"},
-			} {
-				os.Rename(at(move[0]), at(move[1]))
+			for _, swap := range [][2]string{{"Note.md", "link.md"}, {"Folder", "linked"}, {"Note.md", "dot.md"}, {"Folder", "dotted"}} {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				flips++
+				for _, move := range [][2]string{{swap[0], "aside"}, {swap[1], swap[0]}, {swap[0], swap[1]}, {"aside", swap[0]}} {
+					os.Rename(at(move[0]), at(move[1]))
+				}
 			}
 		}
 	})
-	for deadline := time.Now().Add(500 * time.Millisecond); time.Now().Before(deadline); {
+	read := 0
+	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline); {
 		for _, path := range []string{"Note.md", "Folder/canary.md"} {
-			if text, _ := v.Read(path); strings.Contains(text, canary) {
-				t.Fatalf("Read(%q) = %q", path, text)
+			text, err := v.Read(path)
+			if strings.Contains(text, canary) {
+				t.Errorf("Read(%q) = %q", path, text)
 			}
+			if err == nil {
+				read++
+			}
+			checkDiscreet(t, base, err)
+		}
+		paths, _, _ := v.List()
+		if slices.Contains(paths, "Folder/hidden.md") {
+			t.Errorf("List() = %q, with what lies elsewhere", paths)
+		}
+		if t.Failed() {
+			break
 		}
 	}
 	close(stop)
 	flipping.Wait()
+	t.Logf("%d flips, %d readings", flips, read)
+	if read == 0 {
+		t.Error("nothing was read between the flips")
+	}
+}
+
+// V3: between the look at a note and its opening it becomes a link to where the
+// root would follow it.
+func TestOpenSeen(t *testing.T) {
+	dir := t.TempDir()
+	writeFiles(t, dir, "Note.md", ".obsidian/canary.md")
+	root, err := disk.System{}.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	seen, err := root.Lstat("Note.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(dir, "Note.md"), filepath.Join(dir, "Aside.md")); err != nil {
+		t.Fatal(err)
+	}
+	link(t, ".obsidian/canary.md", filepath.Join(dir, "Note.md"))
+	if f, err := openSeen(root, "Note.md", seen); err != errMoved {
+		t.Errorf("openSeen = %v, %v, want %v", f, err, errMoved)
+	}
+}
+
+// V3: what quickStat may tell of a folder that is made a link within the second
+// for which it is known to be none is a size and a time, and nothing is read.
+func TestStatWhileFolderIsSwapped(t *testing.T) {
+	base := t.TempDir()
+	dir := filepath.Join(base, "vault")
+	writeFiles(t, dir, "Folder/n.md")
+	writeFiles(t, base, "out/n.md")
+	if err := os.WriteFile(filepath.Join(base, "out/n.md"), []byte(canary), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	v := openVault(t, dir)
+	if _, err := v.Read("Folder/n.md"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(dir, "Folder"), filepath.Join(dir, "Aside")); err != nil {
+		t.Fatal(err)
+	}
+	link(t, "../out", filepath.Join(dir, "Folder"))
+	if info, err := v.Stat("Folder/n.md"); err != nil || info.Size != int64(len(canary)) {
+		t.Logf("Stat tells nothing: %+v, %v", info, err)
+	}
+	var refused *RefusedError
+	if text, err := v.Read("Folder/n.md"); !errors.As(err, &refused) || refused.Reason != reasonOutside {
+		t.Errorf("Read = %q, %v, want it refused: %s", text, err, reasonOutside)
+	}
+	if paths, _, err := v.List(); len(paths) != 1 || paths[0] != "Aside/n.md" {
+		t.Errorf("List() = %q, %v, want what is in the vault", paths, err)
+	}
+	v.checked = time.Time{} // the second is over
+	if info, err := v.Stat("Folder/n.md"); !errors.As(err, &refused) {
+		t.Errorf("Stat after a second = %+v, %v, want it refused", info, err)
+	}
+}
+
+// V2: a file with a second name outside is a note like others, see Read.
+func TestReadHardLink(t *testing.T) {
+	base := t.TempDir()
+	dir := filepath.Join(base, "vault")
+	writeFiles(t, dir, "Note.md")
+	writeFiles(t, base, "backup.md")
+	if err := os.Link(filepath.Join(base, "backup.md"), filepath.Join(dir, "linked.md")); err != nil {
+		t.Skipf("no hard links here: %v", err)
+	}
+	v := openVault(t, dir)
+	if text, err := v.Read("linked.md"); text != "backup.md" || err != nil {
+		t.Errorf("Read = %q, %v, want the text", text, err)
+	}
+	if paths, _, err := v.List(); len(paths) != 2 || err != nil {
+		t.Errorf("List() = %q, %v, want both notes", paths, err)
+	}
+}
+
+// Bug 57: what iCloud has taken away is not gone, and its placeholder is no note.
+func TestNotDownloaded(t *testing.T) {
+	dir := t.TempDir()
+	writeFiles(t, dir, "Folder/.Note.md.icloud", "Here.md", ".Here.md.icloud")
+	v := openVault(t, dir)
+	for _, f := range []func() error{
+		func() error { _, err := v.Read("Folder/Note.md"); return err },
+		func() error { _, err := v.Stat("Folder/Note.md"); return err },
+		func() error { _, err := v.Resolve("Folder/Note"); return err },
+	} {
+		if err := f(); !errors.Is(err, ErrNotDownloaded) || errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("error %v, want ErrNotDownloaded", err)
+		}
+	}
+	if text, err := v.Read("Here.md"); text != "Here.md" || err != nil {
+		t.Errorf("Read of a note beside a placeholder = %q, %v", text, err)
+	}
+	if _, err := v.Read("Folder/Other.md"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Read of a note that is nowhere: %v, want fs.ErrNotExist", err)
+	}
+	if paths, unreadable, err := v.List(); len(paths) != 1 || unreadable != 0 || err != nil {
+		t.Errorf("List() = %q, %d, %v, want Here.md", paths, unreadable, err)
+	}
 }
 
 // TestVaultComesBack deletes the vault and puts another in its place.

@@ -15,7 +15,7 @@ import (
 	"smart-connections-mcp/smartenv/disk"
 )
 
-// TestIrregularFiles would hang if one of them were opened without care.
+// V1: TestIrregularFiles would hang if one of them were opened without care.
 func TestIrregularFiles(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, "Note.md", "folder.md/x.md")
@@ -29,12 +29,18 @@ func TestIrregularFiles(t *testing.T) {
 	defer socket.Close()
 	link(t, "fifo.md", filepath.Join(dir, "link.md"))
 	link(t, "/dev/zero", filepath.Join(dir, "zero.md"))
+	irregular := []string{"fifo.md", "socket.md", "link.md", "folder.md", "zero.md"}
+	if mknod(filepath.Join(dir, "device.md")) == nil {
+		irregular = append(irregular, "device.md")
+	} else {
+		t.Log("no device node: only root may make one")
+	}
 	v := openVault(t, dir)
 
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for _, path := range []string{"fifo.md", "socket.md", "link.md", "folder.md", "zero.md"} {
+		for _, path := range irregular {
 			var refused *RefusedError
 			if _, err := v.Read(path); !errors.As(err, &refused) {
 				t.Errorf("Read(%q): %v, want it refused", path, err)
@@ -55,6 +61,45 @@ func TestIrregularFiles(t *testing.T) {
 	case <-done:
 	case <-time.After(10 * time.Second):
 		t.Fatal("an irregular file blocks")
+	}
+}
+
+// V3: a note that is swapped for a FIFO, whose open would wait for a writer, while
+// it is read.
+func TestReadWhileFIFOFlips(t *testing.T) {
+	dir := t.TempDir()
+	writeFiles(t, dir, "Note.md")
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := syscall.Mkfifo(at("fifo"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	v := openVault(t, dir)
+	done := make(chan int)
+	go func() {
+		read := 0
+		for deadline := time.Now().Add(time.Second / 2); time.Now().Before(deadline); {
+			if text, err := v.Read("Note.md"); err == nil {
+				if read++; text != "Note.md" {
+					t.Errorf("Read = %q", text)
+				}
+			}
+		}
+		done <- read
+	}()
+	for timeout := time.After(10 * time.Second); ; {
+		for _, move := range [][2]string{{"Note.md", "aside"}, {"fifo", "Note.md"}, {"Note.md", "fifo"}, {"aside", "Note.md"}} {
+			os.Rename(at(move[0]), at(move[1]))
+		}
+		select {
+		case read := <-done:
+			if read == 0 {
+				t.Error("nothing was read between the flips")
+			}
+			return
+		case <-timeout:
+			t.Fatal("a reader waits for the other end of a FIFO")
+		default:
+		}
 	}
 }
 

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"path"
 	"sort"
+	"strconv"
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
 
 	"smart-connections-mcp/smartenv"
+	"smart-connections-mcp/smartenv/note"
 )
 
 // Folder is a folder of the vault with the number of vectors below it.
@@ -27,14 +29,19 @@ type UnknownFolderError struct {
 const shownFolders = 30
 
 func (e *UnknownFolderError) Error() string {
+	name := note.Discreet(e.Name)
 	if len(e.Known) == 0 {
-		return fmt.Sprintf("folder %q is not in this vault: it has no folders, leave folder out", e.Name)
+		return fmt.Sprintf("folder %q is not in this vault: it has no folders, leave folder out", name)
 	}
 	shown, more := e.Known, ""
 	if len(shown) > shownFolders {
 		shown, more = shown[:shownFolders], fmt.Sprintf(" and %d more", len(e.Known)-shownFolders)
 	}
-	return fmt.Sprintf("folder %q is not in this vault: pass one of %s%s", e.Name, strings.Join(shown, ", "), more)
+	quoted := make([]string, len(shown))
+	for i, name := range shown {
+		quoted[i] = strconv.Quote(name)
+	}
+	return fmt.Sprintf("folder %q is not in this vault: pass one of %s%s", name, strings.Join(quoted, ", "), more)
 }
 
 // Folders lists the folders that hold live notes, sorted by path, down to

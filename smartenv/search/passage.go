@@ -59,6 +59,8 @@ func unreadable(err error) string {
 		return lost.Error()
 	case errors.Is(err, fs.ErrNotExist):
 		return "the note is no longer on disk"
+	case errors.Is(err, note.ErrNotDownloaded):
+		return "the note is not read: " + note.ErrNotDownloaded.Error()
 	case errors.As(err, &refused):
 		return "the note is not opened: " + refused.Reason
 	}

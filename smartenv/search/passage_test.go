@@ -80,6 +80,16 @@ func TestPassageOfGoneNote(t *testing.T) {
 	}
 }
 
+func TestPassageOfNoteInICloud(t *testing.T) {
+	v := vaultWith(t, "x")
+	if err := os.WriteFile(filepath.Join(v.Root(), ".away.md.icloud"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := (Hit{Path: "away.md"}).Passage(v, 1200); got.Text != "" || !strings.Contains(got.Missing, "not downloaded") {
+		t.Errorf("Passage of a note in iCloud = %+v, want no text and the reason", got)
+	}
+}
+
 // A block that an older plugin cut under another key is quoted where its text
 // stands.
 func TestPassageUnderAnOldKey(t *testing.T) {

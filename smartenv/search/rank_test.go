@@ -216,7 +216,9 @@ func TestResolveFolders(t *testing.T) {
 		{[]string{`/café\sub folder/`}, []string{"Café/Sub Folder"}, ""},
 		{[]string{"cafe", "🧠 core"}, []string{"cafe", "🧠 CORE"}, ""},
 		{[]string{"caf"}, nil, `folder "caf" is not in this vault: pass one of`},
-		{[]string{"Sub Folder"}, nil, "pass one of Café/Sub Folder,"},
+		{[]string{"/home/x/vault/Caf"}, nil, `folder "…/Caf" is not in this vault`},
+		{[]string{`C:\Users\x\vault\Caf`}, nil, `folder "…/Caf" is not in this vault`},
+		{[]string{"Sub Folder"}, nil, `pass one of "Café/Sub Folder",`},
 		{[]string{"🧠 CORE.md"}, nil, "is not in this vault"},
 	}
 	for _, test := range tests {

@@ -41,7 +41,7 @@ type gardener struct {
 // A state is what a vault holds at one moment. It is never changed.
 type state struct {
 	texts   map[string]string
-	vectors map[string]planted // of notes that are on disk and in the index
+	vectors map[string]bed // of notes that are on disk and in the index
 }
 
 // An entry is a note's record in the log, and the references in it.
@@ -57,8 +57,8 @@ type reference struct {
 	vector []float32
 }
 
-// planted are the vectors of a note.
-type planted struct {
+// bed is the vectors of a note and its blocks.
+type bed struct {
 	note   []float32
 	blocks [][]float32
 }
@@ -87,7 +87,7 @@ func gardenerWith(t testing.TB, notes int, checkpoint bert.Checkpoint, err error
 	g.write(".smart-env/smart_env.json", `{"smart_blocks":{"embed_blocks":true,"min_chars":200},"smart_sources":{"min_chars":200},"embedding_models":{"default_model_key":"transformers#1"}}`)
 	g.write(".smart-env/embedding_models/embedding_models.ajson", fmt.Sprintf(
 		`"embedding_models:transformers#1": {"provider_key":"transformers","model_key":%q,"dims":%d,"max_tokens":%d,"key":"transformers#1"},`, name, g.id.Dims, g.id.MaxTokens))
-	g.states = []state{{map[string]string{}, map[string]planted{}}}
+	g.states = []state{{map[string]string{}, map[string]bed{}}}
 	for i := range notes {
 		path := fmt.Sprintf("Bed %d/Plant %d.md", i%5, i)
 		g.edit(path)
@@ -187,7 +187,7 @@ func (g *gardener) embed(path string) {
 	text, hash := s.texts[path], note.Hash(s.texts[path])
 	info, err := os.Stat(g.path(path))
 	g.check(err)
-	p, e := planted{note: g.vector(note.NoteInput(path, text, rules))}, &entry{}
+	p, e := bed{note: g.vector(note.NoteInput(path, text, rules))}, &entry{}
 	e.record = map[string]any{
 		"class_name": "SmartSource", "path": path, "last_read": map[string]any{"hash": hash, "at": 1},
 		"last_import": map[string]any{"mtime": info.ModTime().UnixMilli(), "size": len(text), "at": 1, "hash": hash},

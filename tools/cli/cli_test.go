@@ -2,12 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"reflect"
 	"strings"
 	"testing"
 
+	"smart-connections-mcp/smartenv/verify"
 	"smart-connections-mcp/tools"
 )
 
@@ -68,11 +70,37 @@ func TestClean(t *testing.T) {
 		{"\x1b[31mred\u009b", `\u001b[31mred\u009b`},
 		{"evil\u202egnp.md\u2066", `evil\u202egnp.md\u2066`},
 		{"line\u2028break", `line\u2028break`},
+		{"zero\u200bwidth\u2060\ufeff\u00ad", `zero\u200bwidth\u2060\ufeff\u00ad`},
+		{"tag\U000e0041", `tag\udb40\udc41`},
+		{"👨‍👩‍👧‍👦 ☕️ नमस्ते", "👨‍👩‍👧‍👦 ☕️ नमस्ते"},
 	}
 	for _, test := range tests {
 		if got := Clean(test.text); got != test.want {
 			t.Errorf("Clean(%q) = %q, want %q", test.text, got, test.want)
 		}
+	}
+}
+
+// V7: no part of an answer reaches a terminal raw, whatever field it is in.
+func TestTextIsClean(t *testing.T) {
+	const evil = "x\x1b[2J\r\u009b1m\u202e\u200b"
+	row := tools.Row{Path: evil, Section: evil, Lines: []int{1, 2}, Excerpt: evil, ExcerptMissing: evil}
+	var out bytes.Buffer
+	Search(&out, tools.SearchOutput{Query: evil, Results: []tools.Row{row}, Reason: evil, Warning: evil,
+		ScopedOut: &tools.ScopedOut{BestHidden: &tools.Best{Path: evil}}})
+	Related(&out, tools.RelatedOutput{Path: evil, Related: []tools.RelatedRow{{Path: evil, Section: evil}}, Reason: evil, Warning: evil})
+	Status(&out, tools.StatusOutput{Vault: evil, Model: evil, ConfiguredModel: evil + "2", Refusal: evil, Warnings: []string{evil}})
+	Verify(&out, verify.Report{Model: evil, Reason: evil, Notes: verify.Group{Compared: 1,
+		Below: []verify.Item{{Key: evil}}, Failed: []verify.Item{{Key: evil, Unreadable: evil}}}})
+	if err := JSON(&out, row); err != nil {
+		t.Fatal(err)
+	}
+	if at := strings.IndexFunc(out.String(), func(r rune) bool { return r < ' ' && r != '\n' || r == 0x9b || r == 0x202e || r == 0x200b }); at >= 0 {
+		t.Errorf("%q stands there as it is", out.String()[max(0, at-30):at+10])
+	}
+	var back tools.Row
+	if err := json.Unmarshal(out.Bytes()[bytes.LastIndex(out.Bytes(), []byte("\n{")):], &back); err != nil || back.Path != evil {
+		t.Errorf("the JSON means %q, %v, want %q", back.Path, err, evil)
 	}
 }
 

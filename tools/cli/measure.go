@@ -46,7 +46,7 @@ func Steps(server *tools.Server, snap *smartenv.Snapshot) []measure.Step {
 // wide but for paths and sentences.
 func Measure(out io.Writer, r measure.Report) {
 	m := r.Machine
-	fmt.Fprintf(out, "measure: %s (%s, %s index)\n", r.Model, r.Fingerprint, r.Generation)
+	fmt.Fprintf(out, "measure: %s (%s, %s index)\n", Clean(r.Model), r.Fingerprint, r.Generation)
 	fmt.Fprintf(out, "machine: %s, %s, kernels %s, %s\n", m.Platform, counted(m.Processors, "processor"), m.SIMD, m.Go)
 	if r.NoModel != "" {
 		fmt.Fprintf(out, "no model at hand: %s\n", Clean(r.NoModel))

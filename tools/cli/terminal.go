@@ -5,19 +5,21 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode"
+
+	"smart-connections-mcp/tools"
 )
 
 // Clean makes text from a vault safe to print on a terminal: control characters
-// and those that change the direction of text are shown as escapes, so that a
-// note's name cannot pass for output of this program.
+// and those that nobody sees or that change the direction of text are shown as
+// escapes, so that a note's name cannot pass for output of this program.
 func Clean(text string) string {
-	if strings.IndexFunc(text, hostile) < 0 {
+	text = tools.Visible(text)
+	if strings.IndexFunc(text, control) < 0 {
 		return text
 	}
 	var b strings.Builder
 	for _, r := range text {
-		if hostile(r) {
+		if control(r) {
 			fmt.Fprintf(&b, `\u%04x`, r)
 		} else {
 			b.WriteRune(r)
@@ -26,9 +28,7 @@ func Clean(text string) string {
 	return b.String()
 }
 
-func hostile(r rune) bool {
-	return r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == 0x2028 || r == 0x2029)
-}
+func control(r rune) bool { return r < ' ' && r != '\t' }
 
 // IsTerminal reports whether out is a terminal, where progress may be shown.
 func IsTerminal(out io.Writer) bool {

@@ -19,12 +19,17 @@ const (
 	excerptWidth = 100
 )
 
-// JSON prints an answer as one object.
+// JSON prints an answer as one object, which a terminal may show.
 func JSON(out io.Writer, answer any) error {
-	e := json.NewEncoder(out)
+	var b strings.Builder
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(answer)
+	if err := e.Encode(answer); err != nil {
+		return err
+	}
+	_, err := io.WriteString(out, tools.Visible(b.String()))
+	return err
 }
 
 // Search prints a ranking: a line a note, and the beginning of its passage.
@@ -36,11 +41,11 @@ func Search(out io.Writer, answer tools.SearchOutput) {
 			fmt.Fprintf(out, "        %s\n", line)
 		}
 		if row.ExcerptMissing != "" {
-			fmt.Fprintf(out, "        (no excerpt: %s)\n", row.ExcerptMissing)
+			fmt.Fprintf(out, "        (no excerpt: %s)\n", Clean(row.ExcerptMissing))
 		}
 	}
 	if answer.Reason != "" {
-		fmt.Fprintf(out, "no results: %s\n", answer.Reason)
+		fmt.Fprintf(out, "no results: %s\n", Clean(answer.Reason))
 	}
 	footer(out, answer.Coverage, answer.ScopedOut, answer.Warning)
 }
@@ -52,7 +57,7 @@ func Related(out io.Writer, answer tools.RelatedOutput) {
 		fmt.Fprintf(out, "%.4f  %s%s%s\n", row.Score, Clean(row.Path), place(row.Section, row.Lines), mark(row.Stale))
 	}
 	if answer.Reason != "" {
-		fmt.Fprintf(out, "no results: %s\n", answer.Reason)
+		fmt.Fprintf(out, "no results: %s\n", Clean(answer.Reason))
 	}
 	footer(out, answer.Coverage, answer.ScopedOut, answer.Warning)
 }
@@ -73,20 +78,20 @@ func footer(out io.Writer, c tools.Coverage, hidden *tools.ScopedOut, warning st
 		fmt.Fprintf(out, "outside the folder: %d notes, the best %.4f %s\n", hidden.NotesHidden, hidden.BestHidden.Score, Clean(hidden.BestHidden.Path))
 	}
 	if warning != "" {
-		fmt.Fprintln(out, "warning:", warning)
+		fmt.Fprintln(out, "warning:", Clean(warning))
 	}
 }
 
 // Verify prints how far stored and rebuilt vectors agree.
 func Verify(out io.Writer, r verify.Report) {
-	fmt.Fprintf(out, "verify: %s (%s), seed %d\n", r.Model, r.Fingerprint, r.Seed)
+	fmt.Fprintf(out, "verify: %s (%s), seed %d\n", Clean(r.Model), r.Fingerprint, r.Seed)
 	group(out, "notes", r.Notes)
 	group(out, "blocks", r.Blocks)
 	if r.Passed {
 		fmt.Fprintln(out, "passed: queries are embedded in the vault's own vector space")
 		return
 	}
-	fmt.Fprintln(out, "failed:", r.Reason)
+	fmt.Fprintln(out, "failed:", Clean(r.Reason))
 }
 
 func group(out io.Writer, name string, g verify.Group) {
@@ -103,7 +108,7 @@ func group(out io.Writer, name string, g verify.Group) {
 		fmt.Fprintf(out, "    %.6f  %s\n", item.Cosine, Clean(item.Key))
 	}
 	for _, item := range g.Failed {
-		fmt.Fprintf(out, "    could not be rebuilt: %s: %s\n", Clean(item.Key), item.Unreadable)
+		fmt.Fprintf(out, "    could not be rebuilt: %s: %s\n", Clean(item.Key), Clean(item.Unreadable))
 	}
 }
 
@@ -115,9 +120,9 @@ func percent(share float64) string {
 // Status prints what the index holds; --json has every field.
 func Status(out io.Writer, s tools.StatusOutput) {
 	fmt.Fprintf(out, "vault       %s (%s index)\n", Clean(s.Vault), s.Generation)
-	fmt.Fprintf(out, "model       %s, %d dimensions, %s\n", s.Model, s.Dims, s.Fingerprint)
+	fmt.Fprintf(out, "model       %s, %d dimensions, %s\n", Clean(s.Model), s.Dims, s.Fingerprint)
 	if s.ConfiguredModel != s.Model {
-		fmt.Fprintf(out, "configured  %s\n", s.ConfiguredModel)
+		fmt.Fprintf(out, "configured  %s\n", Clean(s.ConfiguredModel))
 	}
 	fmt.Fprintf(out, "notes       %d with vector, %d stale, %d missing on disk, %d not indexed\n", s.EmbeddedNotes, s.StaleNotes, s.MissingNotes, s.NotIndexed)
 	fmt.Fprintf(out, "blocks      %d of %d with vector, %d stale\n", s.EmbeddedBlocks, s.BlocksTotal, s.StaleBlocks)
@@ -132,10 +137,10 @@ func Status(out io.Writer, s tools.StatusOutput) {
 		}
 	}
 	if s.Refusal != "" {
-		fmt.Fprintln(out, "refused:", s.Refusal)
+		fmt.Fprintln(out, "refused:", Clean(s.Refusal))
 	}
 	for _, w := range s.Warnings {
-		fmt.Fprintln(out, "warning:", w)
+		fmt.Fprintln(out, "warning:", Clean(w))
 	}
 }
 
