@@ -257,7 +257,9 @@ func (d *decoder) line(line []byte) (l logRecord) {
 	case c == '{':
 		s.skip()
 	default:
-		s.bad = !falsy(s.raw())
+		if value := s.raw(); !falsy(value) {
+			s.bad = true
+		}
 	}
 	if l.ok = s.ended(); !l.ok {
 		return logRecord{err: errBadLine}
