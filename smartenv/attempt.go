@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"time"
@@ -259,6 +260,12 @@ func (a *attempt) verify(ctx context.Context) error {
 	}
 	if err := a.checkBusy(&files, a.force); err != nil {
 		return err
+	}
+	for _, name := range []string{settingsFile, modelsFile} { // which say whose vectors these are
+		before, after := a.files.infos[name], files.infos[name]
+		if (before == nil) != (after == nil) || before != nil && (!os.SameFile(before, after) || before.Size() != after.Size() || !sameTimes(before, after)) {
+			return &retryError{name + " changed while the index was read"}
+		}
 	}
 	read, changes := a.replay, a.replay.changes
 	if a.replay, err = read.update(ctx, a.in, files.shards); err != nil {

@@ -47,6 +47,11 @@ func TestParseLine(t *testing.T) {
 		{line: `"smart_sources:a.md": ,`, bad: true},
 		{line: `"smart_sources:a.md": 0.`, bad: true},
 		{line: `"smart_sources:a.md": nul`, bad: true},
+		{line: `"smart_sources:a.md": `, bad: true},
+		{line: `"smart_sources:a.md": nu`, bad: true},
+		{line: `"smart_sources:a.md": fals`, bad: true},
+		{line: `"smart_sources:a.md": "`, bad: true},
+		{line: `"smart_sources:a.md": nothing,`, bad: true},
 		{line: `"smart_sources:a.md`, bad: true},
 		{line: `.12, 0.5], "tail": 1},`, bad: true},
 		{line: `{"smart_sources:a.md": {}},`, bad: true},
@@ -54,6 +59,10 @@ func TestParseLine(t *testing.T) {
 		{line: "\x00\x00\x00", bad: true},
 	} {
 		e, ok, err := parseLine([]byte(c.line))
+		if l := newDecoder().line([]byte(c.line)); (l.err != nil) != c.bad || l.ok == (c.bad || c.blank) ||
+			l.ok && (l.collection != c.collection || l.key != c.key || l.record != nil && c.value == "") {
+			t.Errorf("line(%q) = %+v, want blank %v, bad %v", c.line, l, c.blank, c.bad)
+		}
 		if (err != nil) != c.bad || ok == (c.bad || c.blank) {
 			t.Errorf("parseLine(%q) = ok %v, error %v, want blank %v, bad %v", c.line, ok, err, c.blank, c.bad)
 			continue

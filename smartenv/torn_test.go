@@ -76,7 +76,7 @@ type genReader struct {
 	seed int
 
 	snapshots, behind, refused, unresolved atomic.Int64
-	generations, wrote                     atomic.Int64
+	generations, wrote, waited             atomic.Int64 // waited: when the writer last was long over a step
 }
 
 // check checks that every vector of a snapshot is of the slot and generation that
@@ -117,7 +117,8 @@ func (r *genReader) check(snap *Snapshot, warm bool) {
 // starved says whether the writer had to wait for so long that a file it is at
 // counts as one that is left alone.
 func (r *genReader) starved(snap *Snapshot) bool {
-	return hasWarning(snap, "a crash has left it") && snap.Status.Retries > 0 || time.Since(time.Unix(0, r.wrote.Load())) > recent/2
+	since := func(at *atomic.Int64) time.Duration { return time.Since(time.Unix(0, at.Load())) }
+	return hasWarning(snap, "a crash has left it") && snap.Status.Retries > 0 || since(&r.wrote) > recent/2 || since(&r.waited) < 10*time.Second
 }
 
 // genSlot returns the note of an item and the generation in its hash.
@@ -282,7 +283,10 @@ func (r *genReader) startWriter(spec string) (stop func(), err error) {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			n, _ := strconv.Atoi(lines.Text())
 			r.generations.Store(int64(n))
-			r.wrote.Store(time.Now().UnixNano())
+			now := time.Now().UnixNano()
+			if before := r.wrote.Swap(now); before != 0 && now-before > int64(recent/2) {
+				r.waited.Store(now)
+			}
 		}
 	}()
 	return func() {
