@@ -59,33 +59,33 @@ func TestHostileFolder(t *testing.T) {
 	}
 	const exa = 1 << 60
 	for name, change := range map[string]map[string]string{
-		"config.json, deep":                        {configFile: `{"a":` + deep},
-		"config.json, 2^60 layers":                 huge("num_hidden_layers"),
-		"config.json, 2^60 dimensions":             huge("hidden_size"),
-		"config.json, 2^60 tokens":                 huge("vocab_size"),
-		"config.json, 2^60 positions":              huge("max_position_embeddings"),
-		"config.json, all that is believed":        {configFile: replaceNumber(t, replaceNumber(t, config, "num_hidden_layers", "1024"), "vocab_size", "16777216")},
-		"tokenizer.json, deep":                     {tokenizerFile: `{"normalizer":` + strings.Repeat(`{"type":"Sequence","normalizers":[`, 50_000)},
-		"tokenizer.json, a piece of colons":        tokenizer(`{"` + strings.Repeat(":", sizes(30_000_000)) + `":0}`),
-		"tokenizer.json, empty pieces":             tokenizer(`{` + strings.Repeat(`"":0,`, sizes(3_000_000)) + `"":0}`),
-		"tokenizer.json, a piece of brackets":      pieces(`[["` + strings.Repeat("[", sizes(30_000_000)) + `",0]]`),
-		"tokenizer.json, empty lists":              pieces(`[` + strings.Repeat(`[],`, sizes(10_000_000)) + `[]]`),
-		"vocab.txt, 10^7 empty lines":              text("", "", map[string]string{vocabFile: strings.Repeat("\n", sizes(10_000_000))}),
-		"vocab.txt, more lines than are believed":  text("", "", map[string]string{vocabFile: strings.Repeat("\n", 1<<24+1)}),
-		"vocab.txt, one line":                      text("", "", map[string]string{vocabFile: strings.Repeat("a", sizes(30_000_000))}),
-		"tokenizer_config.json, deep":              text("", `{"additional_special_tokens":`+deep, nil),
-		"safetensors, a header of 2^60 bytes":      {weightsFile: string(binary.LittleEndian.AppendUint64(nil, exa)) + "{}"},
-		"safetensors, a tensor of 2^60 bytes":      {weightsFile: string(file(fmt.Sprintf(`{"a":{"dtype":"F32","shape":[%d],"data_offsets":[0,%d]}}`, exa/4, exa), 8))},
-		"safetensors, 10^6 tensors":                {weightsFile: string(file("{"+entries(sizes(1_000_000)/6)+"}", 0))},
-		"safetensors, a long shape":                {weightsFile: string(file(`{"a":{"dtype":"U8","shape":[`+strings.Repeat("1,", sizes(4_000_000))+`1],"data_offsets":[0,1]}}`, 1))},
-		"safetensors, deep":                        {weightsFile: string(file(`{"a":`+deep, 0))},
-		"ONNX, a graph of 2^60 bytes":              {weightsFile: "", onnxFile: "\x3a\x80\x80\x80\x80\x80\x80\x80\x80\x10"},
-		"ONNX, 10^6 nodes":                         {weightsFile: "", onnxFile: graphOf(strings.Repeat("\x0a\x00", 1_000_000))},
-		"ONNX, 10^6 tensors":                       {weightsFile: "", onnxFile: graphOf(strings.Repeat("\x2a\x00", 1_000_000))},
-		"ONNX, a node of 10^6 inputs":              {weightsFile: "", onnxFile: graphOf("\x0a" + length(2_000_000) + strings.Repeat("\x0a\x00", 1_000_000))},
-		"ONNX, a tensor of 10^6 sides":             {weightsFile: "", onnxFile: graphOf("\x2a" + length(2_000_000) + strings.Repeat("\x08\x01", 1_000_000))},
-		"ONNX, a name of 10^7 bytes":               {weightsFile: "", onnxFile: graphOf("\x2a" + length(10_000_005) + "\x42" + length(10_000_000) + strings.Repeat("a", 10_000_000))},
-		"10^5 special tokens and a long vocab.txt": text("", `{"additional_special_tokens":["`+strings.ReplaceAll(strings.TrimSpace(names(sizes(500_000))), "\n", `","`)+`"]}`, map[string]string{vocabFile: names(sizes(500_000))}),
+		"config.json, deep":                       {configFile: `{"a":` + deep},
+		"config.json, 2^60 layers":                huge("num_hidden_layers"),
+		"config.json, 2^60 dimensions":            huge("hidden_size"),
+		"config.json, 2^60 tokens":                huge("vocab_size"),
+		"config.json, 2^60 positions":             huge("max_position_embeddings"),
+		"config.json, all that is believed":       {configFile: replaceNumber(t, replaceNumber(t, config, "num_hidden_layers", "1024"), "vocab_size", "16777216")},
+		"tokenizer.json, deep":                    {tokenizerFile: `{"normalizer":` + strings.Repeat(`{"type":"Sequence","normalizers":[`, 50_000)},
+		"tokenizer.json, a piece of colons":       tokenizer(`{"` + strings.Repeat(":", sizes(30_000_000)) + `":0}`),
+		"tokenizer.json, empty pieces":            tokenizer(`{` + strings.Repeat(`"":0,`, sizes(3_000_000)) + `"":0}`),
+		"tokenizer.json, a piece of brackets":     pieces(`[["` + strings.Repeat("[", sizes(30_000_000)) + `",0]]`),
+		"tokenizer.json, empty lists":             pieces(`[` + strings.Repeat(`[],`, sizes(10_000_000)) + `[]]`),
+		"vocab.txt, 10^7 empty lines":             text("", "", map[string]string{vocabFile: strings.Repeat("\n", sizes(10_000_000))}),
+		"vocab.txt, more lines than are believed": text("", "", map[string]string{vocabFile: strings.Repeat("\n", 1<<24+1)}),
+		"vocab.txt, one line":                     text("", "", map[string]string{vocabFile: strings.Repeat("a", sizes(30_000_000))}),
+		"tokenizer_config.json, deep":             text("", `{"additional_special_tokens":`+deep, nil),
+		"safetensors, a header of 2^60 bytes":     {weightsFile: string(binary.LittleEndian.AppendUint64(nil, exa)) + "{}"},
+		"safetensors, a tensor of 2^60 bytes":     {weightsFile: string(file(fmt.Sprintf(`{"a":{"dtype":"F32","shape":[%d],"data_offsets":[0,%d]}}`, exa/4, exa), 8))},
+		"safetensors, 10^6 tensors":               {weightsFile: string(file("{"+entries(sizes(1_000_000)/6)+"}", 0))},
+		"safetensors, a long shape":               {weightsFile: string(file(`{"a":{"dtype":"U8","shape":[`+strings.Repeat("1,", sizes(4_000_000))+`1],"data_offsets":[0,1]}}`, 1))},
+		"safetensors, deep":                       {weightsFile: string(file(`{"a":`+deep, 0))},
+		"ONNX, a graph of 2^60 bytes":             {weightsFile: "", onnxFile: "\x3a\x80\x80\x80\x80\x80\x80\x80\x80\x10"},
+		"ONNX, 10^6 nodes":                        {weightsFile: "", onnxFile: graphOf(strings.Repeat("\x0a\x00", 1_000_000))},
+		"ONNX, 10^6 tensors":                      {weightsFile: "", onnxFile: graphOf(strings.Repeat("\x2a\x00", 1_000_000))},
+		"ONNX, a node of 10^6 inputs":             {weightsFile: "", onnxFile: graphOf("\x0a" + length(2_000_000) + strings.Repeat("\x0a\x00", 1_000_000))},
+		"ONNX, a tensor of 10^6 sides":            {weightsFile: "", onnxFile: graphOf("\x2a" + length(2_000_000) + strings.Repeat("\x08\x01", 1_000_000))},
+		"ONNX, a name of 10^7 bytes":              {weightsFile: "", onnxFile: graphOf("\x2a" + length(10_000_005) + "\x42" + length(10_000_000) + strings.Repeat("a", 10_000_000))},
+		"special tokens and a long vocab.txt":     text("", `{"additional_special_tokens":["`+strings.ReplaceAll(strings.TrimSpace(names(sizes(500_000))), "\n", `","`)+`"]}`, map[string]string{vocabFile: names(sizes(500_000))}),
 	} {
 		files, all := fstest.MapFS{}, 0
 		for name, text := range model(t, change) {
@@ -102,8 +102,12 @@ func TestHostileFolder(t *testing.T) {
 		if len(fmt.Sprint(err)) > 4<<10 {
 			t.Errorf("%s: an error of %d bytes", name, len(err.Error()))
 		}
-		got, most := int(after.TotalAlloc-before.TotalAlloc), 4<<20+40*all
-		if got > most {
+		most := 16 // bytes for each of the files
+		if name == "safetensors, a long shape" || name == "special tokens and a long vocab.txt" {
+			most = 30 // lists of short things, which grow
+		}
+		got := int(after.TotalAlloc - before.TotalAlloc)
+		if got > 4<<20+most*all {
 			t.Errorf("%s: %d bytes allocated for files of %d", name, got, all)
 		}
 		t.Logf("%s: %.1f bytes allocated for each of %d: %.200v", name, float64(got)/float64(all), all, err)
