@@ -42,7 +42,7 @@ func (m *mutant) folder() string {
 
 const (
 	building = 5 * time.Minute // at most, of one test binary
-	testing_ = "60s"           // of one run
+	running  = "60s"           // at most, of one test
 )
 
 // Every mutant is noticed by its test, which passes without it.
@@ -157,7 +157,7 @@ func build(t *testing.T, root, folder string, changed map[string]string) (binary
 // run runs the tests of a binary in their own folder.
 func run(t *testing.T, root, folder, binary, tests string, flags ...string) string {
 	t.Helper()
-	arguments := append([]string{"-test.run", tests, "-test.count=1", "-test.timeout", testing_}, flags...)
+	arguments := append([]string{"-test.run", tests, "-test.count=1", "-test.timeout", running}, flags...)
 	said, _ := command(t, filepath.Join(root, filepath.FromSlash(folder)), 2*time.Minute, binary, arguments...)
 	return said
 }

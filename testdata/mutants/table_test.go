@@ -12,7 +12,7 @@ var mutants = []mutant{
 		test: "TestGenerations", wrong: "half a migration is served as the whole vault"},
 	{guard: "shard order", file: "smartenv/files.go",
 		old: `return a.number - b.number`, new: `return strings.Compare(a.name, b.name)`,
-		test: "TestCases/17-two-shards", wrong: "shard 2 overrides shard 10, so an older record counts"},
+		test: "TestShardNames", wrong: "shard 2 overrides shard 10, so an older record counts"},
 	{guard: "same file by identity", file: "smartenv/files.go",
 		old: `return os.SameFile(a, b) && a.Size()`, new: `return a.Size()`,
 		test: "TestChangesAreNoticed", wrong: "vectors swapped under an equal size and time go unnoticed for ever"},
