@@ -35,7 +35,6 @@ type attempt struct {
 }
 
 func (a *attempt) run(ctx context.Context) error {
-	a.older, a.base = a.base, nil // if this fails, who knows what is left
 	for _, step := range a.steps() {
 		if err := step(ctx); err != nil {
 			return err
@@ -58,7 +57,11 @@ func (a *attempt) list(ctx context.Context) (err error) {
 	if err != nil {
 		return a.unlisted(err)
 	}
-	return a.checkBusy(&a.files, a.force)
+	if err := a.checkBusy(&a.files, a.force); err != nil {
+		return err
+	}
+	a.older, a.base = a.base, nil // if what follows fails, who knows what is left
+	return nil
 }
 
 // configure reads the settings.
@@ -170,7 +173,8 @@ func (a *attempt) refuseCrossed(ctx context.Context) error {
 }
 
 // keepVectors takes over the vectors of multifiles that are still the ones that
-// were read, or decides that nothing can be built on what the load before left.
+// were read, or decides that nothing can be built on what the load before left,
+// but for vectors that may be found again.
 func (a *attempt) keepVectors() error {
 	older := a.older
 	if older != nil && (a.choice != older.choice || a.choice.refusal != nil) {
@@ -181,6 +185,10 @@ func (a *attempt) keepVectors() error {
 			p.store = older.pools[i].store
 		} else {
 			a.older = nil
+			if older != nil && older.pools[i].store.dims == a.snap.Model.Dims {
+				p.store = older.pools[i].store
+				p.store.renumber()
+			}
 		}
 		if older != nil && !older.pools[i].sound() {
 			a.older = nil

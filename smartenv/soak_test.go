@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 	"weak"
 )
 
@@ -75,5 +76,40 @@ func TestP9SnapshotsAreLetGo(t *testing.T) {
 	}
 	if last, err := x.Snapshot(t.Context()); err != nil || last != seen[len(seen)-1].Value() {
 		t.Errorf("the last snapshot is another one: %v", err)
+	}
+}
+
+// P9: after an Optimize, which numbers all rows anew, the vectors are those that
+// are in memory already, also when the first look met it half done.
+func TestP9OptimizeTakesNoSecondBuffer(t *testing.T) {
+	p := newBusyPlugin(t, 30)
+	x := openIndex(t, p.dir, Options{Recheck: 1})
+	last, err := x.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round := range 6 {
+		if round%2 == 1 { // it begins, is looked at, and ends
+			p.write(shardZero+".optimize.tmp", "")
+			if snap, err := x.Snapshot(t.Context()); err != nil || snap.Behind == "" {
+				t.Fatalf("round %d: half an Optimize was read: %v", round, err)
+			}
+		}
+		p.optimize()
+		if round == 4 {
+			p.embed(3)
+		}
+		snap, err := x.Snapshot(t.Context())
+		if err != nil || snap.Behind != "" || len(snap.Notes.Items) != 30 || len(snap.Blocks.Items) != 30 {
+			t.Fatalf("round %d: %v, behind %q, %d notes", round, err, snap.Behind, len(snap.Notes.Items))
+		}
+		checkBusy(t, &snap.Notes)
+		checkBusy(t, &snap.Blocks)
+		for _, c := range [][2]*Collection{{&last.Notes, &snap.Notes}, {&last.Blocks, &snap.Blocks}} {
+			if unsafe.SliceData(c[0].Vectors) != unsafe.SliceData(c[1].Vectors) {
+				t.Errorf("round %d: %d vectors were read into another buffer", round, len(c[1].Items))
+			}
+		}
+		last = snap
 	}
 }

@@ -3,10 +3,14 @@ package smartenv
 import (
 	"bytes"
 	"context"
+	"hash/maphash"
 	"io"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"smart-connections-mcp/smartenv/disk"
 	"smart-connections-mcp/smartenv/parallel"
@@ -30,7 +34,13 @@ type store struct {
 
 	file  *multifile // as it was read
 	guard []byte     // the bytes before its end then
+
+	renumbered bool // the buffer is of another file, whose vectors this one may hold in other rows
 }
+
+// nowhere is the row of a vector that is in the buffer and, as far as is known, not
+// in the file.
+const nowhere = -1
 
 // largeBuffer is the size from which on what earlier steps have left is returned
 // to the system before a buffer is made, so that the two do not add up. That
@@ -75,6 +85,17 @@ func (st *store) follow(m *multifile) (err error) {
 	return err
 }
 
+// renumber makes the store one of a file of which nothing was read, but which may
+// hold the same vectors in other rows, as that of the plugin's Optimize does. The
+// next load looks for them in the buffer, so that there is no second one beside
+// that of the snapshot before.
+func (st *store) renumber() {
+	st.states, st.places, st.renumbered = nil, nil, len(st.rows) > 0
+	for place := range st.rows {
+		st.rows[place] = nowhere
+	}
+}
+
 // end returns the last bytes that the file had when it was examined.
 func (m *multifile) end() ([]byte, error) {
 	f, err := m.in.open(m.name)
@@ -108,13 +129,20 @@ func (st *store) load(ctx context.Context, read readRows, rows []int64, dims int
 			wanted++
 		}
 	}
+	st.places = append(st.places, make([]int32, len(st.states)-len(st.places))...)
+	if st.renumbered {
+		found, err := st.recognise(ctx, read, tolerance)
+		if err != nil {
+			return err
+		}
+		wanted -= found
+	}
 	if wanted == 0 {
 		return nil
 	}
 	if len(st.vectors)+wanted*dims > cap(st.vectors) {
 		st.move(rows, wanted)
 	}
-	st.places = append(st.places, make([]int32, len(st.states)-len(st.places))...)
 	first := len(st.rows)
 	for row := int64(0); row <= last; row++ { // in the order of the file, so that it is read in one go
 		if st.states[row] == rowWanted {
@@ -124,6 +152,69 @@ func (st *store) load(ctx context.Context, read readRows, rows []int64, dims int
 	}
 	st.vectors = st.vectors[:len(st.rows)*dims]
 	return st.fill(ctx, read, first, tolerance)
+}
+
+// recognise finds the wanted rows whose vectors are in the buffer, bit for bit, and
+// says how many these are.
+func (st *store) recognise(ctx context.Context, read readRows, tolerance float64) (found int, err error) {
+	st.renumbered = false
+	var rows []int64
+	for row, state := range st.states {
+		if state == rowWanted {
+			rows = append(rows, int64(row))
+		}
+	}
+	seed, known := maphash.MakeSeed(), make(map[uint64]int32, len(st.rows))
+	for place := range st.rows {
+		known[hashRow(seed, st.at(int32(place)))] = int32(place)
+	}
+	places, states := make([]int32, len(rows)), make([]rowState, len(rows))
+	part := max(1, partBytes/(4*max(1, st.dims)))
+	buffers := sync.Pool{New: func() any { return make([]float32, part*st.dims) }}
+	var failed atomic.Pointer[error]
+	parallel.Do(runtime.GOMAXPROCS(0), len(rows), part, func(from, to int) {
+		if failed.Load() != nil {
+			return
+		}
+		buffer := buffers.Get().([]float32)
+		defer buffers.Put(buffer)
+		if err := read(ctx, buffer[:(to-from)*st.dims], rows[from:to], st.dims); err != nil {
+			failed.Store(&err)
+			return
+		}
+		for i := from; i < to; i++ {
+			vector := buffer[(i-from)*st.dims : (i-from+1)*st.dims]
+			states[i] = repair(vector, tolerance)
+			place, ok := known[hashRow(seed, vector)]
+			if !ok || !slices.Equal(st.at(place), vector) {
+				place = nowhere
+			}
+			places[i] = place
+		}
+	})
+	if err := failed.Load(); err != nil {
+		return 0, *err
+	}
+	for i, row := range rows {
+		if place := places[i]; place != nowhere && st.rows[place] == nowhere { // of equal vectors one is enough
+			st.rows[place], st.places[row], st.states[row] = row, place, states[i]
+			found++
+		}
+	}
+	return found, nil
+}
+
+// at is the vector at a place of the buffer.
+func (st *store) at(place int32) []float32 {
+	return st.vectors[int(place)*st.dims : (int(place)+1)*st.dims]
+}
+
+// hashRow hashes a vector's bits.
+func hashRow(seed maphash.Seed, row []float32) uint64 {
+	if len(row) == 0 {
+		return 0
+	}
+	return maphash.Bytes(seed, unsafe.Slice((*byte)(unsafe.Pointer(&row[0])), 4*len(row)))
 }
 
 // fill reads the rows from the place first on.
@@ -167,6 +258,9 @@ func (st *store) move(rows []int64, wanted int) {
 	st.vectors = make([]float32, 0, (kept+kept/8+64)*st.dims)
 	st.rows = make([]int64, 0, kept+kept/8+64)
 	for i, row := range old.rows {
+		if row == nowhere {
+			continue
+		}
 		if !used[row] {
 			st.states[row] = rowUnread
 			continue

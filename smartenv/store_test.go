@@ -3,6 +3,7 @@ package smartenv
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
@@ -115,6 +116,64 @@ func TestVectorsRewrittenInPlace(t *testing.T) {
 		}
 		if got := axes(); got != want {
 			t.Errorf("%s was written anew: axes = %v, want %v", folder, got, want)
+		}
+	}
+}
+
+// A store that is given the same vectors in other rows finds them in its buffer,
+// those of which there are two included, and reads the rest; what was handed out
+// stays.
+func TestStoreRenumbered(t *testing.T) {
+	const dims = 3
+	rng := rand.New(rand.NewPCG(5, 3))
+	var file [][]float32
+	read := func(_ context.Context, dst []float32, rows []int64, dims int) error {
+		for i, row := range rows {
+			copy(dst[i*dims:], file[row])
+		}
+		return nil
+	}
+	random := func() []float32 {
+		row := []float32{rng.Float32() + 0.1, rng.Float32(), rng.Float32()}
+		if kind := repair(slices.Clone(row), unitTolerance); kind == rowScaled && rng.IntN(2) == 0 {
+			repair(row, unitTolerance)
+		}
+		return row
+	}
+	var st store
+	for round := range 30 {
+		for range rng.IntN(20) {
+			file = append(file, random())
+		}
+		if len(file) > 4 { // two that are equal, one that has no direction, one that is none
+			file[0], file[1], file[2] = slices.Clone(file[3]), []float32{0, 0, 0}, []float32{float32(math.NaN()), 0, 1}
+		}
+		rng.Shuffle(len(file), func(i, j int) { file[i], file[j] = file[j], file[i] })
+		file = file[:len(file)-rng.IntN(1+len(file)/4)]
+		var rows []int64
+		for row := range file {
+			if rng.IntN(8) > 0 {
+				rows = append(rows, int64(row))
+			}
+		}
+		before, copied := st.vectors, slices.Clone(st.vectors)
+		st.renumber()
+		if err := st.load(t.Context(), read, rows, dims, unitTolerance); err != nil {
+			t.Fatal(err)
+		}
+		seen := map[int32]bool{}
+		for _, row := range rows {
+			want := slices.Clone(file[row])
+			state, place := repair(want, unitTolerance), st.places[row]
+			if st.states[row] != state || state.bad() == "" && !slices.Equal(st.at(place), want) || seen[place] || st.rows[place] != row {
+				t.Fatalf("round %d: row %d = %v at %d, %v; want %v, %v", round, row, st.at(place), place, st.states[row], want, state)
+			}
+			seen[place] = true
+		}
+		for i := range copied {
+			if math.Float32bits(before[i]) != math.Float32bits(copied[i]) {
+				t.Fatalf("round %d: what was handed out has changed", round)
+			}
 		}
 	}
 }
