@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,7 +89,7 @@ func (a answer) axes() string {
 // holds, "" when there is none; want is what stands on disk.
 func (a answer) wrong(f fault.Fault, olders, want, dir string) string {
 	said := a.said()
-	gone := errors.Is(f.Err, syscall.ENOENT) // then the system itself says that something is not there
+	gone := errors.Is(f.Err, fs.ErrNotExist) // then the system itself says that something is not there
 	reason := "try again"
 	if f.Err != nil && f.Err != io.EOF {
 		reason = f.Err.Error()

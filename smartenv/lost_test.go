@@ -122,7 +122,7 @@ func TestGlanceFaults(t *testing.T) {
 				in.From(k)
 				got, err := x.Glance()
 				hit, _ := in.From(0)
-				if errors.Is(f.Err, syscall.ENOENT) {
+				if errors.Is(f.Err, fs.ErrNotExist) {
 					// What is not there is not there.
 				} else if err == nil && got != want || err != nil && (len(hit) == 0 || strings.Contains(err.Error(), vault.dir)) {
 					t.Errorf("%s, %s, call %d, %q: %+v, %v, want %+v or an error", s.name, f.Name, k, hit, got, err, want)

@@ -35,7 +35,7 @@ const Calls = "open stat read readat readdir readlink"
 var All = []Fault{
 	{"EIO", Calls, 0, syscall.EIO},
 	{"EACCES", Calls, 0, syscall.EACCES},
-	{"ENOENT", "open stat readdir readlink", 0, syscall.ENOENT},
+	{"ENOENT", "open stat readdir readlink", 0, fs.ErrNotExist},
 	{"a file that ends early", "read readat", 1, io.EOF},
 	{"EIO after the beginning", "read readat readdir", 1, io.ErrUnexpectedEOF},
 	{"a short read", "read", 1, nil},

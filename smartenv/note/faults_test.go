@@ -101,7 +101,7 @@ func TestFaults(t *testing.T) {
 
 // wrongUnder says what is wrong with an answer that was given while f was at work.
 func wrongUnder(f fault.Fault, got, want string, err error) string {
-	gone := errors.Is(f.Err, syscall.ENOENT)
+	gone := errors.Is(f.Err, fs.ErrNotExist)
 	var lost *LostError
 	var refused *RefusedError
 	switch {

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,7 +71,7 @@ func wrongUnder(f fault.Fault, p Passage, want, dir string) string {
 		return "a note that cannot be read is called stale"
 	case strings.Contains(p.Missing, dir):
 		return "a place on the host is told"
-	case errors.Is(f.Err, syscall.ENOENT):
+	case errors.Is(f.Err, fs.ErrNotExist):
 		return ""
 	case !strings.Contains(p.Missing, cause) || !strings.Contains(p.Missing, "check "):
 		return "the cause and the way out are not told"
