@@ -1,6 +1,6 @@
 package smartenv
 
-import "fmt"
+import "slices"
 
 // A Glance is what names and sizes of the index's files tell at once, whatever
 // the size of the vault.
@@ -18,22 +18,25 @@ func (x *Index) Glance() (Glance, error) {
 	if err != nil {
 		return Glance{}, x.loader.unlisted(err)
 	}
-	settings, incomplete := readConfig(x.loader.in)
-	if settings.faulty {
-		return Glance{}, fmt.Errorf("reading the index: %s: "+checkFolder, incomplete)
+	settings, _ := readConfig(x.loader.in)
+	if settings.fault != nil {
+		return Glance{}, unread(settings.fault)
 	}
 	if files.isInline {
 		return Glance{Generation: "inline", Model: settings.inlineModel()}, nil
 	}
 	g := Glance{Generation: "packed", Model: settings.model}
-	rows := func(collection string) int64 {
-		info, ok := files.infos[collection+"/"+g.Model.Fingerprint()]
-		if !ok || g.Model.Dims == 0 {
-			return 0
+	for collection, rows := range map[string]*int64{sourcesCollection: &g.Notes, blocksCollection: &g.Blocks} {
+		fingerprint := g.Model.Fingerprint()
+		if g.Model.Dims == 0 || !slices.Contains(files.multifiles[collection], fingerprint) {
+			continue
 		}
-		return info.Size() / int64(4*g.Model.Dims)
+		m, err := openMultifile(x.loader.in, collection, fingerprint, g.Model.Dims, files.infos)
+		if err != nil {
+			return Glance{}, err
+		}
+		*rows = m.rows
 	}
-	g.Notes, g.Blocks = rows(sourcesCollection), rows(blocksCollection)
 	return g, nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"os"
 	"testing"
 	"testing/synctest"
+
+	"smart-connections-mcp/smartenv/fault"
 )
 
 // D (delays): when the plugin writes between any two calls of a load or reload, the
@@ -27,11 +29,11 @@ func TestChangeBetweenCalls(t *testing.T) {
 
 func (s setting) interrupt(t *testing.T, reload bool) int {
 	vault, g := s.vault(t), 0
-	in := &injector{fault: fault{calls: allCalls}, dir: vault.dir, then: func(string) {
+	in := &fault.Injector{Fault: fault.Fault{Calls: fault.Calls}, Dir: vault.dir, Then: func(string) {
 		g++
 		s.change(vault, g)
 	}}
-	x := openTapped(t, vault, in.tap)
+	x := openTapped(t, vault, in.Tap)
 	for k := 1; ; k++ {
 		if reload {
 			take(x)
@@ -41,11 +43,11 @@ func (s setting) interrupt(t *testing.T, reload bool) int {
 			}
 			vault.write(".smart-env/"+settingsFile, string(settings)+" ") // so that there is something to reload
 		} else {
-			x = openTapped(t, vault, in.tap)
+			x = openTapped(t, vault, in.Tap)
 		}
-		in.from(k)
+		in.From(k)
 		a := take(x)
-		hit := in.from(0)
+		hit, _ := in.From(0)
 		if len(hit) == 0 {
 			return k - 1
 		}
@@ -88,12 +90,11 @@ func TestCancelDuringCall(t *testing.T) {
 func cancels(t *testing.T, vault *fakeVault, k, notes, mayFollow int) (hit bool) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	in := &injector{fault: fault{calls: allCalls}, dir: vault.dir, then: func(string) { cancel() }}
-	x := openTapped(t, vault, in.tap)
-	in.from(k)
+	in := &fault.Injector{Fault: fault.Fault{Calls: fault.Calls}, Dir: vault.dir, Then: func(string) { cancel() }}
+	x := openTapped(t, vault, in.Tap)
+	in.From(k)
 	_, err := x.Snapshot(ctx)
-	calls := in.calls
-	at := in.from(0)
+	at, calls := in.From(0)
 	if len(at) == 0 {
 		return false
 	}

@@ -135,11 +135,9 @@ func (l *loader) checkBusy(files *listing, force bool) error {
 	return &retryError{fmt.Sprintf("the plugin is rewriting its index (%s)", name)}
 }
 
-const checkFolder = "check the permissions and the disk of the vault's folder .smart-env"
-
 // readConfig reads the settings. The plugin rewrites them in place, so an
 // incomplete file is read again after a moment; then the last complete settings
-// serve, or what could be read. A file that was not read is taken out of infos, so
+// serve, or what is in the file. A file that was not read is taken out of infos, so
 // that it is read as soon as it can be.
 func (l *loader) readConfig(ctx context.Context, infos fileInfos) (c config, warning string, err error) {
 	var incomplete string
@@ -163,11 +161,10 @@ func (l *loader) readConfig(ctx context.Context, infos fileInfos) (c config, war
 	if l.config != nil {
 		return *l.config, fmt.Sprintf("the plugin's settings could not be read just now (%s); those read before are used", incomplete), nil
 	}
-	wayOut := "open the vault in Obsidian so that they are saved again"
-	if c.faulty {
-		wayOut = checkFolder
+	if c.fault != nil { // with defaults, excluded notes would be found, and other vectors wanted
+		return c, "", unread(c.fault)
 	}
-	return c, fmt.Sprintf("the plugin's settings could not be read in full (%s); its defaults are used for the rest: %s", incomplete, wayOut), nil
+	return c, fmt.Sprintf("the plugin's settings could not be read in full (%s); its defaults are used for the rest: open the vault in Obsidian so that they are saved again", incomplete), nil
 }
 
 // unlisted is why the index's files could not be listed: err, unless the vault

@@ -318,7 +318,7 @@ type config struct {
 	hasRecords bool // there are model records
 
 	unread []string // which of the files could not be read, or are not there
-	faulty bool     // the system refused to read one that is there
+	fault  error    // why the system did not read one that is there
 }
 
 // inlineModel is the model that an inline index is configured for (format section
@@ -342,7 +342,9 @@ func readConfig(in folder) (c config, incomplete string) {
 		data, err := in.read(name)
 		if err != nil {
 			c.unread = append(c.unread, name)
-			c.faulty = c.faulty || !errors.Is(err, fs.ErrNotExist)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			c.fault = err
 		}
 		return data, err
 	}

@@ -3,11 +3,14 @@
 package smartenv
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
+
+	"smart-connections-mcp/smartenv/fault"
 )
 
 // A note or folder that may not be read is never taken for deleted: its vectors
@@ -28,12 +31,7 @@ func TestUnreadableNotes(t *testing.T) {
 		}
 		defer os.Chmod(v.path(name), 0o755)
 	}
-	if os.Geteuid() == 0 { // root may read everything: be somebody else for a moment
-		if err := syscall.Seteuid(65534); err != nil {
-			t.Skip(err)
-		}
-		defer syscall.Seteuid(0)
-	}
+	defer beNobody(t)()
 	snap := loadFake(t, v)
 	for path, want := range map[string]State{"open.md": Fresh, "closed.md": Unreadable, "locked/a.md": Unreadable} {
 		src, ok := snap.Source(path)
@@ -68,6 +66,90 @@ func TestNotDownloaded(t *testing.T) {
 	}
 }
 
+// beNobody makes the process another user, whom permissions bind, when it is root,
+// and returns how to become root again. It must not be called by parallel tests.
+func beNobody(t *testing.T) (undo func()) {
+	if os.Geteuid() != 0 {
+		return func() {}
+	}
+	if err := syscall.Seteuid(65534); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := syscall.Seteuid(0); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// D, V1 (EACCES): a file or folder of the index, or the vault itself, that may not be
+// read costs no answer of a program that has read it, and is named by one that has
+// not. When it may be read again, it is.
+func TestUnreadableIndex(t *testing.T) {
+	multifile := fakeModel.Fingerprint()
+	for _, s := range settings {
+		for _, name := range []string{"", ".smart-env", "sub", "a.md", ".smart-env/" + settingsFile, ".smart-env/" + modelsFile,
+			".smart-env/smart_sources", shardZero, noteRows + multifile, ".smart-env/smart_blocks", blockRows + multifile,
+			".smart-env/multi", ".smart-env/multi/a_md.ajson"} {
+			for _, reload := range []bool{false, true} {
+				vault := s.vault(t)
+				if _, err := os.Stat(vault.path(name)); err != nil {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s/%s/reload=%v", s.name, name, reload), func(t *testing.T) {
+					s.closed(t, vault, name, reload)
+				})
+			}
+		}
+	}
+}
+
+// closed takes the permissions of a file or folder away for one load or reload.
+func (s setting) closed(t *testing.T, vault *fakeVault, name string, reload bool) {
+	if err := os.Chmod(filepath.Dir(vault.dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	x := openTapped(t, vault, nil)
+	takeAsNobody := func() answer {
+		time.Sleep(2 * time.Millisecond)
+		defer beNobody(t)()
+		snap, err := x.Snapshot(t.Context())
+		return answer{snap, err}
+	}
+	g, olders := 0, ""
+	if reload {
+		if a := takeAsNobody(); a.healed(s.holds(g)) != "" {
+			t.Fatal(a.healed(s.holds(g)), a)
+		}
+		olders = s.holds(g)
+		g++
+		s.change(vault, g)
+	}
+	info, err := os.Stat(vault.path(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(vault.path(name), 0); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(vault.path(name), info.Mode())
+	f := fault.Fault{Err: syscall.EACCES}
+	a := takeAsNobody()
+	if wrong := a.wrong(f, olders, s.holds(g), vault.dir); wrong != "" {
+		t.Errorf("%s: %v", wrong, a)
+	}
+	if a.err == nil && a.axes() == s.holds(g) && len(a.said()) <= 1 {
+		t.Errorf("it is not told that %s is closed: %v", name, a)
+	}
+	if err := os.Chmod(vault.path(name), info.Mode()); err != nil {
+		t.Fatal(err)
+	}
+	x.loader.rescanAt = time.Time{} // ten seconds later
+	if a := takeAsNobody(); a.healed(s.holds(g)) != "" {
+		t.Errorf("open again: %s: %v", a.healed(s.holds(g)), a)
+	}
+}
+
 // A file of an inline index that may not be read costs its own notes only, and
 // these only until it can be read.
 func TestUnreadableInlineFile(t *testing.T) {
@@ -83,12 +165,7 @@ func TestUnreadableInlineFile(t *testing.T) {
 	if err := os.Chmod(file, 0); err != nil {
 		t.Fatal(err)
 	}
-	if os.Geteuid() == 0 {
-		if err := syscall.Seteuid(65534); err != nil {
-			t.Skip(err)
-		}
-		defer syscall.Seteuid(0)
-	}
+	beRoot := beNobody(t)
 	x := openIndex(t, v.dir, Options{Recheck: time.Nanosecond})
 	snap, err := x.Snapshot(t.Context())
 	if err != nil {
@@ -97,7 +174,7 @@ func TestUnreadableInlineFile(t *testing.T) {
 	if checkAxesOf(t, "unreadable", snap, "a.md:1"); !hasWarning(snap, "b_md.ajson") {
 		t.Errorf("warnings %q, want the file's name", snap.Warnings)
 	}
-	syscall.Seteuid(0)
+	beRoot()
 	os.Chmod(file, 0o644)
 	if snap, err = x.Snapshot(t.Context()); err != nil {
 		t.Fatal(err)
@@ -105,9 +182,7 @@ func TestUnreadableInlineFile(t *testing.T) {
 	checkAxesOf(t, "readable again", snap, "a.md:1 b.md:2")
 	v.age(".smart-env/multi/b_md.ajson") // changed, and closed again
 	os.Chmod(file, 0)
-	if err := syscall.Seteuid(65534); err != nil {
-		t.Skip(err)
-	}
+	defer beNobody(t)()
 	if snap, err = x.Snapshot(t.Context()); err != nil {
 		t.Fatal(err)
 	}

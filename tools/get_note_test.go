@@ -3,9 +3,7 @@ package tools
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -93,21 +91,6 @@ func TestNoteNotUTF8(t *testing.T) {
 	write(t, filepath.Join(s.vault.Root(), "image.png"), []byte("\x89PNG\x00\x01"))
 	if _, err := s.Note(t.Context(), DefaultNote("image.png")); err == nil || !strings.Contains(err.Error(), "not a text file") {
 		t.Errorf("Note(image.png) = %v, want it refused", err)
-	}
-}
-
-func TestNoteUnreadable(t *testing.T) {
-	if runtime.GOOS == "windows" || os.Getuid() == 0 {
-		t.Skip("permissions do not bind here")
-	}
-	s := serverOf(t, nil)
-	path := filepath.Join(s.vault.Root(), "locked.md")
-	write(t, path, []byte("x"))
-	if err := os.Chmod(path, 0); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Note(t.Context(), DefaultNote("locked.md")); err == nil || !strings.Contains(err.Error(), "may not be read") {
-		t.Errorf("Note = %v, want advice about permissions", err)
 	}
 }
 
