@@ -22,7 +22,7 @@ type Settings struct {
 	modelKey   string   // embedding_models.default_model_key
 	olderModel Model    // smart_sources.embed_model: provider and name only; see config.inlineModel
 	exclusions []string // globs of paths the plugin leaves out
-	closed     []string // those of whole folders
+	closed     []string // folders it leaves out as a whole
 }
 
 func defaultSettings() Settings {
@@ -53,7 +53,7 @@ func parseSettings(data []byte) (Settings, error) {
 		r.ignored = csvOrList{}
 	}
 	r.exclusions = exclusionGlobs(r.files.value(), r.folders.value(), r.ignored.value())
-	r.closed = exclusionGlobs(nil, r.folders.value(), nil)[len(builtInExclusions):]
+	r.closed = r.folders.value()
 	return r.Settings, nil
 }
 

@@ -25,7 +25,10 @@ func TestParseSettings(t *testing.T) {
 		{"model key", `{"embedding_models":{"default_model_key":"transformers#1"}}`,
 			func(s *Settings) { s.modelKey = "transformers#1" }},
 		{"exclusions as text", `{"smart_sources":{"file_exclusions":"Draft, Old","folder_exclusions":"x"}}`,
-			func(s *Settings) { s.exclusions = exclusionGlobs([]string{"Draft", "Old"}, []string{"x"}, nil) }},
+			func(s *Settings) {
+				s.exclusions = exclusionGlobs([]string{"Draft", "Old"}, []string{"x"}, nil)
+				s.closed = []string{"x"}
+			}},
 		{"a list wins", `{"smart_sources":{"file_exclusions_list":["A"],"file_exclusions":"B","folder_exclusions":"C","folder_exclusions_list":[]}}`,
 			func(s *Settings) { s.exclusions = exclusionGlobs([]string{"A"}, nil, nil) }},
 		{"gitignore", `{"gitignore_exclusions":["dist/**","*.log"]}`,

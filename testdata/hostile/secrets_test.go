@@ -156,9 +156,7 @@ func TestV6Secrets(t *testing.T) {
 				g.secrets = append(g.secrets, s)
 			}
 		}
-		for _, s := range []string{"sk-plugin", "sk-pem", "sk-trash", "sk-hidden", "sk-diary", "sk-outside", "sk-settings", "sk-model", "sk-environment", "root:x:0"} {
-			g.secrets = append(g.secrets, s)
-		}
+		g.secrets = append(g.secrets, "sk-plugin", "sk-pem", "sk-trash", "sk-hidden", "sk-diary", "sk-outside", "sk-settings", "sk-model", "sk-environment", "root:x:0")
 		if answer := g.ask(t, tool, arguments); !answer.IsError {
 			answered++
 		}

@@ -15,6 +15,9 @@ import (
 // answered is how long any call may take, on a machine that is busy.
 const answered = 30 * time.Second
 
+// outside is what stands in files that no answer may come from.
+const outside = "what-lies-outside-7f3a91"
+
 // prose is a text long enough for the plugin to embed it, about a subject.
 func prose(subject string) string {
 	return "# Of " + subject + "\n\n" + strings.TrimSpace(strings.Repeat("What there is to say of "+subject+" is said here. ", 8)) + "\n"

@@ -161,8 +161,6 @@ func TestV1OddFiles(t *testing.T) {
 	g.end(t)
 }
 
-const outside = "what-lies-outside-7f3a91"
-
 // V2: links of every kind to a file outside, and in a circle. A hard link and what
 // is mounted belong to the vault, see note.Vault.Read.
 func TestV2Links(t *testing.T) {
