@@ -12,6 +12,7 @@ package mutants
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -95,16 +96,35 @@ func checkSound(t *testing.T, root, folder string, list []*mutant) {
 
 var died = regexp.MustCompile(`(?m)^(panic:|fatal error:|SIG[A-Z]+:)`)
 
+// apply returns the mutant's file as it makes it.
+func (m *mutant) apply(root string) (string, error) {
+	source, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(m.file)))
+	if err != nil {
+		return "", err
+	}
+	if n := strings.Count(string(source), m.old); n != 1 || m.old == m.new {
+		return "", fmt.Errorf("%s has %d times\n%s\nwant it once: the guard was rewritten, so rewrite its mutant", m.file, n, m.old)
+	}
+	return strings.Replace(string(source), m.old, m.new, 1), nil
+}
+
+// Every mutant has its place. TestMutants sees that too, but takes minutes.
+func TestMutantsApply(t *testing.T) {
+	root := projectRoot(t)
+	for i := range mutants {
+		if _, err := mutants[i].apply(root); err != nil {
+			t.Errorf("%s: %v", mutants[i].guard, err)
+		}
+	}
+}
+
 // check applies the mutant and wants its test to fail.
 func (m *mutant) check(t *testing.T, root string) {
-	source, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(m.file)))
+	source, err := m.apply(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(source), m.old); n != 1 || m.old == m.new {
-		t.Fatalf("%s has %d times\n%s\nwant it once: the guard was rewritten, so rewrite its mutant", m.file, n, m.old)
-	}
-	binary, said := build(t, root, m.folder(), map[string]string{m.file: strings.Replace(string(source), m.old, m.new, 1)})
+	binary, said := build(t, root, m.folder(), map[string]string{m.file: source})
 	if binary == "" {
 		t.Fatalf("the mutant does not compile, which proves nothing:\n%s", said)
 	}
