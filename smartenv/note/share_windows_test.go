@@ -208,7 +208,7 @@ func readOn(v *Vault, dir string, stop <-chan struct{}, reads *atomic.Int64) err
 		}
 		_, unreadable, listErr := v.ListStat(context.Background())
 		gone := err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) // of a file that is being deleted
-		if !gone || strings.Trim(text, "textmor") != "" || unreadable > 0 || listErr != nil {
+		if !gone || strings.Trim(text, "texmor") != "" || unreadable > 0 || listErr != nil {
 			return fmt.Errorf("Read = %q, %v; ListStat: %d unreadable, %v", text, err, unreadable, listErr)
 		}
 		reads.Add(1)
