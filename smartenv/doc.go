@@ -55,6 +55,7 @@
 // only grew the new rows are read. Items of notes that are as they were are taken
 // over from the snapshot before, and both snapshots share the buffer of the
 // vectors: what is new stands behind the part that the older one has (see store).
+// After an Optimize, which numbers all rows anew, they are found again in that buffer.
 // The files of an inline index are rewritten in place; each stands for itself, so
 // only those that changed are read, and one that looks unfinished is read again.
 //

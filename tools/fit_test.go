@@ -16,7 +16,7 @@ func longNotes(n int, path, sentence string) (notes []testNote) {
 	return notes
 }
 
-// A hundred long excerpts: they get shorter, all rows stay, and the answer says
+// Bug 79: a hundred long excerpts: they get shorter, all rows stay, and the answer says
 // what happened and how to go on.
 func TestSearchFitsByCuttingExcerpts(t *testing.T) {
 	for _, sentence := range []string{"A rose is a rose", "Die Rose 玫瑰花园里的 rose 👨‍👩‍👧‍👦", "rose \"<&>\" \\ \u202e\U000e0069"} {

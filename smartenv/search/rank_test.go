@@ -114,6 +114,19 @@ func TestRank(t *testing.T) {
 	}
 }
 
+// Bug 29: the one note of a folder is found with a limit of 1, although 4,999
+// others are nearer.
+func TestBug29SmallFolder(t *testing.T) {
+	lines := []string{"small/one.md = 0.1"}
+	for i := range 4999 {
+		lines = append(lines, fmt.Sprintf("large/%d.md = 0.9", i))
+	}
+	got := Rank(fixture(lines...), Query{Vector: query, Scope: Auto, Limit: 1, MinScore: -1, Folders: []string{"small"}})
+	if len(got.Hits) != 1 || got.Hits[0].Path != "small/one.md" || got.SearchedNotes != 1 || got.Hidden == nil || got.Hidden.Notes != 4999 {
+		t.Errorf("Rank = %q, %+v, want the folder's note", rows(got), got.Hidden)
+	}
+}
+
 // Equal scores come in the order of paths, whatever the pool they come from.
 func TestRankTies(t *testing.T) {
 	s := fixture("b.md = 0.5", "a.md#A = 0.5", "c.md = 0.5", "a.md = 0.5")
