@@ -32,10 +32,10 @@ func asNobody(t testing.TB, vault string) *session.Client {
 		p.Cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		p.Cmd.Env, p.Cmd.Dir = []string{"PATH=" + os.Getenv("PATH")}, "/"
 	}
-	return started(t, p)
+	return begin(t, p)
 }
 
-func started(t testing.TB, p *session.Process) *session.Client {
+func begin(t testing.TB, p *session.Process) *session.Client {
 	t.Helper()
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
@@ -223,7 +223,7 @@ func mounted(t testing.TB, dir string) *session.Client {
 		t.Logf("nothing is mounted: %v: %s", err, out)
 		return serve(t, dir)
 	}
-	return started(t, session.Prepare(t.Context(), "unshare", "-m", "sh", "-c", mount+` && exec "$0" serve --vault "$1"`, program, dir))
+	return begin(t, session.Prepare(t.Context(), "unshare", "-m", "sh", "-c", mount+` && exec "$0" serve --vault "$1"`, program, dir))
 }
 
 // V3: while calls are answered another process, this one, swaps notes for links
