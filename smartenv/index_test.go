@@ -308,8 +308,12 @@ func TestReferencesTakenBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		files, err := list(l.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
 		v.log(c.line)
-		a := &attempt{loader: l, scan: sc, snap: &Snapshot{Fingerprint: fakeModel.Fingerprint()}}
+		a := &attempt{loader: l, files: files, scan: sc, snap: &Snapshot{Fingerprint: fakeModel.Fingerprint()}}
 		var retry *retryError
 		if err := a.verify(t.Context()); (err == nil) != c.kept || err != nil && !errors.As(err, &retry) {
 			t.Errorf("%s: verify = %v, want kept %v", c.name, err, c.kept)
