@@ -119,14 +119,13 @@ func TestOutboxOrder(t *testing.T) {
 // calls are endlessly many calls, or lines that are none.
 type calls struct {
 	line func(i int) string
-	n    int
+	n    atomic.Int32
 	rest []byte
 }
 
 func (c *calls) Read(p []byte) (int, error) {
 	if len(c.rest) == 0 {
-		c.rest = []byte(c.line(c.n))
-		c.n++
+		c.rest = []byte(c.line(int(c.n.Add(1)) - 1))
 	}
 	n := copy(p, c.rest)
 	c.rest = c.rest[n:]
@@ -164,8 +163,8 @@ func TestClientThatNeverReads(t *testing.T) {
 			if grown := int(after.HeapAlloc) - int(before.HeapAlloc); grown > 6*maxHeld {
 				t.Errorf("%d MB are held", grown>>20)
 			}
-			if tt.name != "refused lines" && in.n > 20*maxOpen {
-				t.Errorf("%d calls were read", in.n)
+			if tt.name != "refused lines" && in.n.Load() > 20*maxOpen {
+				t.Errorf("%d calls were read", in.n.Load())
 			}
 		})
 	}
