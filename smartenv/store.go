@@ -170,14 +170,15 @@ func (st *store) recognise(ctx context.Context, read readRows, tolerance float64
 	}
 	places, states := make([]int32, len(rows)), make([]rowState, len(rows))
 	part := max(1, partBytes/(4*max(1, st.dims)))
-	buffers := sync.Pool{New: func() any { return make([]float32, part*st.dims) }}
+	buffers := sync.Pool{New: func() any { b := make([]float32, part*st.dims); return &b }}
 	var failed atomic.Pointer[error]
 	parallel.Do(runtime.GOMAXPROCS(0), len(rows), part, func(from, to int) {
 		if failed.Load() != nil {
 			return
 		}
-		buffer := buffers.Get().([]float32)
-		defer buffers.Put(buffer)
+		kept := buffers.Get().(*[]float32)
+		defer buffers.Put(kept)
+		buffer := *kept
 		if err := read(ctx, buffer[:(to-from)*st.dims], rows[from:to], st.dims); err != nil {
 			failed.Store(&err)
 			return
