@@ -308,7 +308,7 @@ func TestReferencesTakenBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files, err := list(l.dir)
+		files, err := list(t.Context(), l.in)
 		if err != nil {
 			t.Fatal(err)
 		}
