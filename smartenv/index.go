@@ -96,7 +96,7 @@ const lookShare = 20
 
 // recent says whether the files were looked at a moment ago.
 func (x *Index) recent(s *state) bool {
-	age := time.Since(s.checked) + 1 // the clock of Windows stands still between two calls
+	age := max(time.Since(s.checked), 1) // the clock of Windows stands still between two calls
 	return age < x.recheck || x.patient && age < lookShare*s.files.took
 }
 

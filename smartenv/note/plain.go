@@ -32,8 +32,12 @@ func openPlain(root *disk.Root, place string) (*disk.File, error) {
 			return nil, err
 		}
 		defer folder.Close()
-		if opened, err := folder.Stat("."); err != nil || !os.SameFile(seen, opened) {
-			return nil, errMoved
+		opened, err := folder.Stat(".")
+		if err == nil && !os.SameFile(seen, opened) {
+			err = errMoved
+		}
+		if err != nil {
+			return nil, err
 		}
 		above, place = folder, rest
 	}
@@ -45,9 +49,13 @@ func openSeen(folder *disk.Root, name string, seen fs.FileInfo) (*disk.File, err
 	if err != nil {
 		return nil, err
 	}
-	if opened, err := f.Stat(); err != nil || !os.SameFile(seen, opened) {
+	opened, err := f.Stat()
+	if err == nil && !os.SameFile(seen, opened) {
+		err = errMoved
+	}
+	if err != nil {
 		f.Close()
-		return nil, errMoved
+		return nil, err
 	}
 	return f, nil
 }
