@@ -158,7 +158,7 @@ func (a answer) healed(want string) string {
 // answer is the whole one or says what it lacks, and when the fault has gone the next
 // answer is whole again. Each call is made to fail, until none is left that can.
 func TestFaults(t *testing.T) {
-	take(openTapped(t, settings[0].vault(t), nil)) // what the runtime opens for itself
+	synctest.Test(t, func(t *testing.T) { take(openTapped(t, settings[0].vault(t), nil)) }) // what the runtime opens for itself
 	for _, s := range settings {
 		before := openFiles()
 		for i, f := range fault.All {
