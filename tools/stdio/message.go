@@ -49,12 +49,27 @@ func parse(line []byte) (jsonrpc.Message, *refusal) {
 	}
 	msg, err := jsonrpc.DecodeMessage(line)
 	switch {
+	case err == nil && cancelsNothing(msg) && hasID:
+		return nil, &refusal{id: id, code: jsonrpc.CodeInvalidParams, text: "requestId must be a string or an integer below 2^53"}
+	case err == nil && cancelsNothing(msg):
+		return nil, nil
 	case err == nil:
 		return msg, nil
 	case isRequest:
 		return nil, &refusal{id: id, code: jsonrpc.CodeInvalidRequest, text: "invalid request: " + cut(err.Error())}
 	}
 	return nil, nil
+}
+
+// cancelsNothing reports whether msg is a cancellation that names no possible
+// call. The SDK would take 0.5 for 0.
+func cancelsNothing(msg jsonrpc.Message) bool {
+	req, ok := msg.(*jsonrpc.Request)
+	if !ok || req.Method != cancellation {
+		return false
+	}
+	_, named := cancelled(req)
+	return !named
 }
 
 // validID reports whether raw survives the way through the SDK, which keeps
@@ -91,13 +106,17 @@ func (r *refusal) encode() []byte {
 	return b.Bytes()
 }
 
-// cancelled returns the id that a notifications/cancelled message names.
+const cancellation = "notifications/cancelled"
+
+// cancelled returns the id that a cancellation names.
 func cancelled(req *jsonrpc.Request) (jsonrpc.ID, bool) {
-	var params map[string]any // a struct would take requestid, too, which the SDK does not
-	if req.Method != "notifications/cancelled" || json.Unmarshal(req.Params, &params) != nil {
+	var params map[string]json.RawMessage // a struct would take requestid, too, which the SDK does not
+	if req.Method != cancellation || json.Unmarshal(req.Params, &params) != nil || !validID(params["requestId"]) {
 		return jsonrpc.ID{}, false
 	}
-	id, err := jsonrpc.MakeID(params["requestId"])
+	var value any
+	_ = json.Unmarshal(params["requestId"], &value) // cannot fail: it is valid
+	id, err := jsonrpc.MakeID(value)
 	return id, err == nil && id.IsValid()
 }
 

@@ -250,6 +250,21 @@ func TestCancelledCallGetsNoAnswer(t *testing.T) {
 	}
 }
 
+// P5: a cancellation that names no possible call ends none. The SDK would take 2.5
+// for 2.
+func TestCancellationOfNothing(t *testing.T) {
+	for _, id := range []string{"2.5", "null", "[2]", "true", "1e99"} {
+		release := make(chan struct{})
+		time.AfterFunc(100*time.Millisecond, func() { close(release) })
+		notice := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + "}}\n"
+		call := `{"jsonrpc":"2.0","id":3,"method":"notifications/cancelled","params":{"requestId":` + id + "}}\n"
+		out, err := serve(t, newServer(release), strings.NewReader(initialize+toolCall("2", "slow")+notice+call), 5*time.Second)
+		if got := out.answers(t); err != nil || !slices.Equal(got, []string{"1:ok", "2:ok", "3:-32602"}) {
+			t.Errorf("after a cancellation of %s: answers %q, %v; want 2:ok and 3:-32602", id, got, err)
+		}
+	}
+}
+
 // The SDK leaves a request whose id is in use without an answer.
 func TestDuplicateID(t *testing.T) {
 	release := make(chan struct{})
