@@ -52,7 +52,7 @@ func TestVaultLost(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			vault := settings[0].vault(t)
 			synctest.Test(t, func(t *testing.T) { // time passes at once
-				in := &fault.Injector{Fault: fault.Fault{Calls: fault.Calls, Err: syscall.EIO}, Lasts: true, Dir: vault.dir}
+				in := &fault.Injector{Fault: fault.Fault{Calls: fault.Calls, Err: syscall.EIO}, How: fault.Lasts, Dir: vault.dir}
 				known, unknown := openTapped(t, vault, in.Tap), openTapped(t, vault, in.Tap)
 				if a := take(known); a.healed(settings[0].holds(0)) != "" {
 					t.Fatal(a)
@@ -90,7 +90,7 @@ func TestVaultLost(t *testing.T) {
 func TestForbidden(t *testing.T) {
 	const hint = "Files & Folders or Full Disk Access"
 	vault := settings[0].vault(t)
-	in := &fault.Injector{Fault: fault.Fault{Calls: "open readdir", Err: syscall.EPERM}, Lasts: true, Dir: vault.dir}
+	in := &fault.Injector{Fault: fault.Fault{Calls: "open readdir", Err: syscall.EPERM}, How: fault.Lasts, Dir: vault.dir}
 	x := openTapped(t, vault, in.Tap)
 	in.From(1)
 	if _, err := x.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), hint) || strings.Contains(err.Error(), "install") {

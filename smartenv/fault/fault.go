@@ -31,6 +31,15 @@ type Fault struct {
 // Calls are all calls there are.
 const Calls = "open stat read readat readdir readlink"
 
+// How says which calls are hit.
+type How string
+
+const (
+	Once   How = "once"   // one call
+	Lasts  How = "lasts"  // that call and all later ones: a disk that fails
+	Sticks How = "sticks" // that call and all later ones by the same path: a bad file
+)
+
 // All are the faults that a disk is known for.
 var All = []Fault{
 	{"EIO", Calls, 0, syscall.EIO},
@@ -44,14 +53,15 @@ var All = []Fault{
 // An Injector makes the Fault befall a call.
 type Injector struct {
 	Fault
-	Lasts bool              // and all later ones
-	Dir   string            // the vault, which errors name, as those of the system do
-	Then  func(call string) // is done before a call that is hit; may be nil
+	How                    // often
+	Dir  string            // the vault, which errors name, as those of the system do
+	Then func(call string) // is done before a call that is hit; may be nil
 
 	mu    sync.Mutex
 	at    int // of the calls that can be hit, the first being 1; 0 = none
 	calls int
 	hit   []string
+	stuck string // the path of the first of them
 }
 
 // From makes the k-th call from now on be hit, none for 0. It returns what was hit
@@ -60,7 +70,7 @@ func (in *Injector) From(k int) (hit []string, calls int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	hit, calls = in.hit, in.calls
-	in.at, in.calls, in.hit = k, 0, nil
+	in.at, in.calls, in.hit, in.stuck = k, 0, nil, ""
 	return hit, calls
 }
 
@@ -68,11 +78,17 @@ func (in *Injector) From(k int) (hit []string, calls int) {
 func (in *Injector) Tap(call, path string, want int) (n int, err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(in.Dir, path)
+	}
 	if in.at == 0 || !slices.Contains(strings.Fields(in.Calls), call) {
 		return want, nil
 	}
 	in.calls++
-	if in.calls < in.at || in.calls > in.at && !in.Lasts {
+	if in.calls == in.at {
+		in.stuck = path
+	}
+	if in.calls < in.at || in.calls > in.at && in.How != Lasts && (in.How != Sticks || path != in.stuck) {
 		return want, nil
 	}
 	in.hit = append(in.hit, call+" "+path)
@@ -83,9 +99,6 @@ func (in *Injector) Tap(call, path string, want int) (n int, err error) {
 		return want, nil
 	}
 	if err = in.Err; err != nil && err != io.EOF {
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(in.Dir, path)
-		}
 		err = &fs.PathError{Op: call, Path: path, Err: err}
 	}
 	if want < 0 {

@@ -28,10 +28,10 @@ func TestPassageFaults(t *testing.T) {
 	hit := Hit{Path: "n.md", item: item, passage: item}
 	const want = "# Two\nsecond words"
 	for _, f := range fault.All {
-		for _, lasts := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/lasts=%v", f.Name, lasts), func(t *testing.T) {
+		for _, how := range []fault.How{fault.Once, fault.Lasts, fault.Sticks} {
+			t.Run(fmt.Sprintf("%s/%s", f.Name, how), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { // time passes at once
-					in := &fault.Injector{Fault: f, Lasts: lasts, Dir: dir}
+					in := &fault.Injector{Fault: f, How: how, Dir: dir}
 					v, err := note.OpenVaultOn(disk.Tapped(in.Tap), dir)
 					if err != nil {
 						t.Fatal(err)
