@@ -161,13 +161,9 @@ func (a answer) healed(want string) string {
 // answer is the whole one or says what it lacks, and when the fault has gone the next
 // answer is whole again. Each call is made to fail, until none is left that can.
 func TestFaults(t *testing.T) {
-<<<<<<< HEAD
-	synctest.Test(t, func(t *testing.T) { take(openTapped(t, settings[0].vault(t), nil)) }) // what the runtime opens for itself
-=======
 	const once, lasts, sticks = fault.Once, fault.Lasts, fault.Sticks
 	short := [][]fault.How{{once, lasts}, {sticks}, {once}, {sticks}, {once}, {sticks}} // of fault.All; long: each in each way
 	_, _ = openTapped(t, settings[0].vault(t), nil).Snapshot(t.Context())               // what the runtime opens for itself
->>>>>>> w-faults
 	for _, s := range settings {
 		for i, f := range fault.All {
 			for _, how := range []fault.How{once, lasts, sticks} {
