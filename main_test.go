@@ -5,17 +5,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -313,91 +309,70 @@ func picture(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// allowed are the packages that each package may import beside the standard
-// library: the arrows of the design. A new line needs a reason in its commit.
-var allowed = map[string]string{
-	".":                 "bert simd smartenv smartenv/measure smartenv/note smartenv/verify tools tools/cli weights weights/embedder",
-	"simd":              "cpuid",
-	"simd/gen":          "",
-	"bert":              "simd tensor model wordpiece norm",
-	"weights":           "bert weights/builtin weights/onnx weights/values tensor sys",
-	"weights/onnx":      "weights/values",
-	"weights/builtin":   "",
-	"weights/values":    "",
-	"weights/embedder":  "bert smartenv weights",
-	"smartenv":          "simd smartenv/disk smartenv/note smartenv/parallel sys",
-	"smartenv/disk":     "sys",
-	"smartenv/fault":    "",
-	"smartenv/note":     "smartenv/disk smartenv/parallel norm cases uniseg sys", // uniseg: excerpts end between characters as people see them
-	"smartenv/parallel": "",
-	"smartenv/search":   "simd smartenv smartenv/disk smartenv/note norm",
-	"smartenv/verify":   "simd smartenv smartenv/note smartenv/parallel",
-	"smartenv/measure":  "simd smartenv smartenv/note smartenv/parallel smartenv/search smartenv/verify", // verify: the rules under which inputs are rebuilt
-	"smartenv/gen":      "bert smartenv smartenv/note weights weights/builtin",
-	"tools":             "smartenv smartenv/note smartenv/search smartenv/verify tools/stdio mcp jsonrpc",
-	"tools/stdio":       "mcp jsonrpc sys",
-	"tools/cli":         "smartenv smartenv/measure smartenv/verify tools", // smartenv: which note the timing of related asks for
-}
-
-func TestImports(t *testing.T) {
-	seen := map[string]bool{}
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() && (d.Name() == "testdata" || len(d.Name()) > 1 && d.Name()[0] == '.') {
-			return cmpErr(err, fs.SkipDir)
-		}
-		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return nil
-		}
-		dir := filepath.ToSlash(filepath.Dir(path))
-		seen[dir] = true
-		may, known := allowed[dir]
-		if !known {
-			t.Errorf("%s is a new package: give it a line in allowed", dir)
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
-		if err != nil {
-			return err
-		}
-		for _, spec := range file.Imports {
-			name, _ := strconv.Unquote(spec.Path.Value)
-			if short := shortImport(name); short != "" && !slices.Contains(strings.Fields(may), short) {
-				t.Errorf("%s imports %s: the design has no such arrow", path, name)
+// 54, 55: vault and temporary folder have names of all kinds, as the user's name
+// brings them along on Windows; 50: paths are asked for as Windows writes them,
+// and answered with "/".
+func TestAnywhere(t *testing.T) {
+	base := t.TempDir()
+	for name, place := range map[string]string{
+		"Japanese": "名前/ノート",
+		"NFC":      "Ren\u00E9e/Caf\u00E9",
+		"NFD":      "Rene\u0301e/Cafe\u0301",
+		"emoji":    "😀 vault",
+		"signs":    "100% sure – ü #1 'z' & co",
+		"long":     strings.Repeat("a folder of forty characters 0123456789/", 9) + "vault",
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(base, filepath.FromSlash(place))
+			if err := os.CopyFS(dir, os.DirFS(edgeMini)); err != nil {
+				t.Fatal(err)
 			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for dir := range allowed {
-		if !seen[dir] {
-			t.Errorf("allowed names %s, which is no package", dir)
-		}
+			for _, asked := range []string{"sub/emoji 😀.md", `sub\emoji 😀.md`, `.\\sub\\emoji 😀.md`} {
+				got := runLine(map[string]string{}, "", "related", asked, "--vault", dir, "--min-score", "-1")
+				if got.code != 0 || !strings.Contains(got.out, "sub/") || strings.Contains(got.out, `sub\`) {
+					t.Errorf("related %q = %d\n%s%s", asked, got.code, got.out, got.err)
+				}
+			}
+			status := runLine(map[string]string{"SMART_VAULT_PATH": dir}, "", "status")
+			if status.code != 0 || !strings.Contains(status.out, filepath.Base(dir)+" (packed index)") {
+				t.Errorf("status = %d\n%s%s", status.code, status.out, status.err)
+			}
+			if name != "Japanese" && name != "long" { // a demo takes its time
+				return
+			}
+			for _, variable := range []string{"TMPDIR", "TMP", "TEMP"} {
+				t.Setenv(variable, dir)
+			}
+			if got := runLine(map[string]string{}, "", "demo"); got.code != 0 || !strings.Contains(got.out, "passed:") {
+				t.Errorf("demo = %d\n%s%s", got.code, got.out, got.err)
+			}
+			if left, err := filepath.Glob(filepath.Join(dir, "smart-connections-*")); len(left) > 0 || err != nil {
+				t.Errorf("demo leaves %q, %v", left, err)
+			}
+		})
 	}
 }
 
-func cmpErr(err, other error) error {
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+// 51: nothing needs a home, and where a model has to be fetched the error says
+// what to set.
+func TestNoHome(t *testing.T) {
+	for _, variable := range []string{"HOME", "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "XDG_CACHE_HOME"} {
+		t.Setenv(variable, "") // for Windows an empty variable is none
+		os.Unsetenv(variable)
 	}
-	return other
-}
-
-// shortImport is the name under which allowed lists an import; "" for the
-// standard library.
-func shortImport(name string) string {
-	if own, ok := strings.CutPrefix(name, "smart-connections-mcp/"); ok {
-		return own
+	for _, args := range [][]string{
+		{"status"}, {"search", "upper ext", "--min-score", "-1"}, {"related", "b201.md"}, {"verify"},
+	} {
+		if got := runLine(map[string]string{"SMART_VAULT_PATH": edgeMini}, "", args...); got.code != 0 {
+			t.Errorf("%q = %d\n%s%s", args, got.code, got.out, got.err)
+		}
 	}
-	if !strings.Contains(strings.SplitN(name, "/", 2)[0], ".") {
-		return ""
+	const other = "testdata/cases/10-line-longer-than-64k/vault" // of a model that is not built in
+	if got := runLine(map[string]string{"SMART_VAULT_PATH": other}, "", "status"); got.code != 0 {
+		t.Errorf("status of a vault whose model is not here = %d\n%s%s", got.code, got.out, got.err)
 	}
-	if strings.HasPrefix(name, "golang.org/x/sys/") {
-		return "sys"
+	got := runLine(map[string]string{"SMART_VAULT_PATH": other}, "", "search", "x")
+	if got.code != exitFailed || !strings.Contains(got.err, "set SMART_MODEL_CACHE to a folder") {
+		t.Errorf("search that needs a model = %d\n%s%s", got.code, got.out, got.err)
 	}
-	short := name[strings.LastIndexByte(name, '/')+1:]
-	if short == "v2" {
-		short = "cpuid"
-	}
-	return short
 }

@@ -65,9 +65,9 @@ type listing struct {
 type fileInfos map[string]fs.FileInfo
 
 // add examines a file and keeps what it finds; of a file that cannot be opened there
-// is nothing to compare, so that it is looked at anew when it can be. It goes through a handle, because on Windows the identity of a file
-// that was examined by path is looked up later, when the path may already name
-// another file.
+// is nothing to compare, so that it is looked at anew when it can be. It goes
+// through a handle, because on Windows the identity of a file that was examined by
+// path is looked up later, when the path may already name another file.
 func (f fileInfos) add(in folder, name string) {
 	if info, err := in.stat(name); err == nil {
 		f[name] = info

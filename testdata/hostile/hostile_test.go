@@ -53,15 +53,24 @@ func hostile(t testing.TB) (long time.Duration, full bool) {
 	return long, true
 }
 
-// serve starts the server on a vault and opens the session. It is killed at the
-// end of the test if it is still there.
+// serve starts the server on a vault and opens the session.
 func serve(t testing.TB, vault string) *session.Client {
 	t.Helper()
-	c, err := session.Serve(t.Context(), program, "serve", "--vault", vault)
-	if err != nil {
+	return begin(t, session.Prepare(t.Context(), program, "serve", "--vault", vault))
+}
+
+// begin starts a server and opens the session. It is killed at the end of the test
+// if it is still there.
+func begin(t testing.TB, p *session.Process) *session.Client {
+	t.Helper()
+	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Cmd.Process.Kill(); _ = c.Cmd.Wait() })
+	t.Cleanup(func() { _ = p.Cmd.Process.Kill(); _ = p.Cmd.Wait() })
+	c := &session.Client{Process: p}
+	if err := c.Initialize(); err != nil {
+		t.Fatal(err)
+	}
 	return c
 }
 

@@ -35,19 +35,6 @@ func asNobody(t testing.TB, vault string) *session.Client {
 	return begin(t, p)
 }
 
-func begin(t testing.TB, p *session.Process) *session.Client {
-	t.Helper()
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = p.Cmd.Process.Kill(); _ = p.Cmd.Wait() })
-	c := &session.Client{Process: p}
-	if err := c.Initialize(); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 // oddFiles are what becomes of notes after they were indexed, and what get_note
 // says of them, or how the excerpt of a search begins or why there is none.
 var oddFiles = []struct {
