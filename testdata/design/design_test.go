@@ -48,7 +48,6 @@ var allowed = map[string]string{
 	"smartenv":          "simd smartenv/disk smartenv/note smartenv/parallel sys",
 	"smartenv/disk":     "sys",
 	"smartenv/fault":    "",
-	"smartenv/fault":    "",
 	"smartenv/note":     "smartenv/disk smartenv/parallel norm cases uniseg sys", // uniseg: excerpts end between characters as people see them
 	"smartenv/parallel": "",
 	"smartenv/search":   "simd smartenv smartenv/disk smartenv/note norm",
