@@ -32,10 +32,11 @@ func (v *Vault) lookup(path string) (root *disk.Root, place string, info fs.File
 		return nil, "", nil, err
 	}
 	place, info, err = v.follow(root, path)
-	if !errors.Is(err, fs.ErrNotExist) {
+	var refused *RefusedError
+	if err == nil || errors.As(err, &refused) || errors.Is(err, ErrNotDownloaded) {
 		return root, place, info, err
 	}
-	now, lost := v.current(rootDoubt) // has the note gone, or the vault?
+	now, lost := v.current(rootDoubt) // is it the note that has gone or cannot be reached, or the vault?
 	switch {
 	case lost != nil:
 		return nil, "", nil, lost

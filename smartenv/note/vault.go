@@ -174,7 +174,12 @@ func (v *Vault) readOnce(path string) (text string, steady bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
-	return readFile(root, path, place)
+	if text, steady, err = readFile(root, path, place); err != nil {
+		if lost := v.Check(); lost != nil {
+			err = lost
+		}
+	}
+	return text, steady, err
 }
 
 // readFile reads the file at place and reports whether it stayed the same
