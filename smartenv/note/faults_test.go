@@ -152,7 +152,11 @@ func TestVaultLost(t *testing.T) {
 			os.Remove(dir)
 			rename(t, dir+"-away", dir)
 		}},
-		{"deleted and made anew", func(t *testing.T, dir string) { os.RemoveAll(dir) },
+		{"deleted and made anew", func(t *testing.T, dir string) {
+			if os.RemoveAll(dir); exists(dir) {
+				t.Skip("an open folder cannot be deleted here")
+			}
+		},
 			func(t *testing.T, dir string) { writeFiles(t, dir, "Note.md", "Folder/x.md") }},
 		{"a file in its place", func(t *testing.T, dir string) {
 			rename(t, dir, dir+"-away")
@@ -237,4 +241,9 @@ func TestForbidden(t *testing.T) {
 	if _, _, err := v.List(); !errors.As(err, &lost) || !strings.Contains(err.Error(), "Full Disk Access") {
 		t.Errorf("List where the system forbids it: %v, want a LostError that names Full Disk Access", err)
 	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
