@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"reflect"
 	"slices"
 	"time"
@@ -270,8 +269,7 @@ func (a *attempt) verify(ctx context.Context) error {
 		return err
 	}
 	for _, name := range []string{settingsFile, modelsFile} { // which say whose vectors these are
-		before, after := a.files.infos[name], files.infos[name]
-		if (before == nil) != (after == nil) || before != nil && (!os.SameFile(before, after) || before.Size() != after.Size() || !sameTimes(before, after)) {
+		if !untouched(a.files.infos[name], files.infos[name]) {
 			return &retryError{name + " changed while the index was read"}
 		}
 	}

@@ -15,25 +15,29 @@ var builtInExclusions = []string{".**", "**/.**", "**/.*/**", "**/*.ajson", ".sm
 // it matches as a glob.
 func exclusionGlobs(files, folders, gitignore []string) []string {
 	globs := slices.Clone(builtInExclusions)
-	add := func(entry, glob string) {
-		if strings.Trim(entry, `/*\`) != "" && !slices.Contains(globs, glob) {
-			globs = append(globs, glob)
-		}
-	}
 	for _, entry := range files {
-		add(entry, entry+"**")
+		globs = addGlob(globs, entry, entry+"**")
 	}
-	for _, entry := range folders {
-		glob := entry
-		if !strings.HasSuffix(entry, "/**") {
-			glob = entry + "/**"
-		}
-		add(entry, glob)
-	}
+	globs = addFolders(globs, folders)
 	for _, entry := range gitignore {
-		add(entry, entry)
+		globs = addGlob(globs, entry, entry)
 	}
 	return globs
+}
+
+func addFolders(globs, folders []string) []string {
+	for _, entry := range folders {
+		globs = addGlob(globs, entry, strings.TrimSuffix(entry, "/**")+"/**")
+	}
+	return globs
+}
+
+// addGlob adds what an entry of the settings means, unless it would be everything.
+func addGlob(globs []string, entry, glob string) []string {
+	if strings.Trim(entry, `/*\`) == "" || slices.Contains(globs, glob) {
+		return globs
+	}
+	return append(globs, glob)
 }
 
 // Excludes returns a function that says whether the plugin leaves a note out that
@@ -48,7 +52,7 @@ func (s Settings) Excludes() func(path string) bool {
 // from which nothing is to be shown. Other exclusions only keep notes out of the
 // index: by default those that are called Untitled.
 func (s Settings) Closes(path string) bool {
-	return excluder(exclusionGlobs(nil, s.closed, nil)[len(builtInExclusions):])(path)
+	return excluder(addFolders(nil, s.closed))(path)
 }
 
 // excluder returns a function that says whether a path matches one of the globs.

@@ -77,9 +77,15 @@ func (f fileInfos) add(in folder, name string) {
 // same says whether nothing changed between two listings: the same names, and the
 // same files with the same sizes and times.
 func (l *listing) same(other *listing) bool {
-	return slices.Equal(l.ignored, other.ignored) && slices.EqualFunc(l.inline, other.inline, inlineStat.same) && maps.EqualFunc(l.infos, other.infos, func(a, b fs.FileInfo) bool {
-		return os.SameFile(a, b) && a.Size() == b.Size() && sameTimes(a, b)
-	})
+	return slices.Equal(l.ignored, other.ignored) && slices.EqualFunc(l.inline, other.inline, inlineStat.same) && maps.EqualFunc(l.infos, other.infos, untouched)
+}
+
+// untouched says whether a file is the same between two looks at it; nil is none.
+func untouched(a, b fs.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return os.SameFile(a, b) && a.Size() == b.Size() && sameTimes(a, b)
 }
 
 // busy names a file that tells that the plugin is replacing others just now, or

@@ -60,7 +60,7 @@ func readIndexFile(t *testing.T, dir, name string) {
 	t.Helper()
 	f, err := disk.System{}.Open(dir + string(os.PathSeparator) + name)
 	if err != nil {
-		t.Errorf("OpenShared: %v", err)
+		t.Errorf("Open: %v", err)
 		return
 	}
 	defer f.Close()

@@ -156,7 +156,7 @@ var mutants = []mutant{
 		old: `return n.state != Missing && n.state != Excluded`, new: `return n.state != Missing`,
 		test: "TestExcludedNotes", wrong: "what the user excluded is found"},
 	{guard: "excluded prefixes", file: "smartenv/exclude.go",
-		old: `add(entry, entry+"**")`, new: `add(entry, entry)`,
+		old: `addGlob(globs, entry, entry+"**")`, new: `addGlob(globs, entry, entry)`,
 		test: "TestExclusions", wrong: "a file entry excludes one path and not all that begin with it"},
 	{guard: "old spelling", file: "smartenv/scan.go",
 		old: `exact != path && records[exact] != nil`, new: `exact != path && false`,
