@@ -116,9 +116,20 @@ func errorText(err error) string {
 		}
 		return strings.Join(lines, "\n")
 	}
+	return Printable(err.Error(), "")
+}
+
+// Printable is Visible, with the controls of ASCII as escapes, too, but for those to
+// keep.
+func Printable(s, keep string) string {
+	s = Visible(s)
+	control := func(r rune) bool { return r < ' ' && !strings.ContainsRune(keep, r) }
+	if strings.IndexFunc(s, control) < 0 {
+		return s
+	}
 	var b strings.Builder
-	for _, r := range Visible(err.Error()) {
-		if r < ' ' {
+	for _, r := range s {
+		if control(r) {
 			fmt.Fprintf(&b, `\u%04x`, r)
 		} else {
 			b.WriteRune(r)

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"smart-connections-mcp/tools"
 )
@@ -12,23 +10,7 @@ import (
 // Clean makes text from a vault safe to print on a terminal: control characters
 // and those that nobody sees or that change the direction of text are shown as
 // escapes, so that a note's name cannot pass for output of this program.
-func Clean(text string) string {
-	text = tools.Visible(text)
-	if strings.IndexFunc(text, control) < 0 {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		if control(r) {
-			fmt.Fprintf(&b, `\u%04x`, r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-func control(r rune) bool { return r < ' ' && r != '\t' }
+func Clean(text string) string { return tools.Printable(text, "\t") }
 
 // IsTerminal reports whether out is a terminal, where progress may be shown.
 func IsTerminal(out io.Writer) bool {
