@@ -3,10 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
-	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,6 +14,7 @@ import (
 
 	"smart-connections-mcp/simd"
 	"smart-connections-mcp/smartenv/measure"
+	"smart-connections-mcp/testdata/session"
 	"smart-connections-mcp/tools"
 )
 
@@ -264,8 +262,8 @@ func TestReadOnly(t *testing.T) {
 	if err := os.CopyFS(dir, os.DirFS(edgeMini)); err != nil {
 		t.Fatal(err)
 	}
-	before := picture(t, dir)
-	session := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+	before := session.Picture(t, dir)
+	lines := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"search_notes","arguments":{"query":"upper ext","min_score":-1}}}
 {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"related_notes","arguments":{"path":"b201.md"}}}
@@ -273,40 +271,13 @@ func TestReadOnly(t *testing.T) {
 {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"index_status","arguments":{}}}
 `
 	for _, args := range [][]string{{"serve"}, {"search", "upper"}, {"related", "b201.md"}, {"status"}, {"verify"}, {"measure"}} {
-		if got := runLine(map[string]string{"SMART_VAULT_PATH": dir}, session, args...); got.code != 0 || got.out == "" || strings.Contains(got.out, `"isError":true`) {
+		if got := runLine(map[string]string{"SMART_VAULT_PATH": dir}, lines, args...); got.code != 0 || got.out == "" || strings.Contains(got.out, `"isError":true`) {
 			t.Errorf("run(%q) = %d\n%s%s", args, got.code, got.out, got.err)
 		}
 	}
-	if after := picture(t, dir); after != before {
+	if after := session.Picture(t, dir); after != before {
 		t.Errorf("the vault was\n%s\nand is now\n%s", before, after)
 	}
-}
-
-// picture describes every file and folder below dir.
-func picture(t *testing.T, dir string) string {
-	t.Helper()
-	var b strings.Builder
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		var data []byte
-		if info.Mode().IsRegular() {
-			if data, err = os.ReadFile(path); err != nil {
-				return err
-			}
-		}
-		fmt.Fprintln(&b, path, info.Mode(), info.ModTime().UnixNano(), info.Size(), sha256.Sum256(data))
-		return nil
-	})
-	if err != nil || strings.Count(b.String(), "\n") < 20 {
-		t.Fatalf("picture of %s: %v\n%s", dir, err, b.String())
-	}
-	return b.String()
 }
 
 // 54, 55: vault and temporary folder have names of all kinds, as the user's name

@@ -12,10 +12,12 @@ import (
 
 // A listing is an answer of search_notes or related_notes.
 type listing struct {
-	Mode    string `json:"mode"`
-	Results []row  `json:"results"`
-	Related []row  `json:"related"`
-	Warning string `json:"warning"`
+	Path    string   `json:"path"`
+	Folder  []string `json:"folder"`
+	Mode    string   `json:"mode"`
+	Results []row    `json:"results"`
+	Related []row    `json:"related"`
+	Warning string   `json:"warning"`
 
 	Coverage struct {
 		Notes  int `json:"notes_searched"`
@@ -26,7 +28,10 @@ type listing struct {
 type row struct {
 	Path    string  `json:"path"`
 	Score   float64 `json:"score"`
+	Section string  `json:"section"`
+	Lines   []int   `json:"lines"`
 	Excerpt string  `json:"excerpt"`
+	Missing string  `json:"excerpt_missing"`
 }
 
 // A status is what is looked at of an answer of index_status.

@@ -55,7 +55,7 @@ func TestV4Paths(t *testing.T) {
 		want, err := strconv.Unquote(verdict)
 		for _, tool := range []string{"get_note", "related_notes"} {
 			answer := g.ask(t, tool, map[string]any{"path": path})
-			var got found
+			var got listing
 			if !answer.IsError {
 				_ = json.Unmarshal([]byte(answer.Text()), &got)
 			}
@@ -77,7 +77,7 @@ func TestV4Paths(t *testing.T) {
 // vault's root, or what lies in a folder of the vault.
 func checkScope(t *testing.T, asked, text string, notes map[string]string) {
 	t.Helper()
-	var got found
+	var got listing
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatal(err)
 	}

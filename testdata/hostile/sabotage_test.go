@@ -92,11 +92,7 @@ func sabotaged(t *testing.T) string {
 func TestP4Sabotage(t *testing.T) {
 	binary := sabotaged(t)
 	vault := copyVault(t, edgeMini)
-	c, err := session.Serve(t.Context(), binary, "serve", "--vault", vault)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Cmd.Process.Kill(); _ = c.Cmd.Wait() })
+	c := begin(t, session.Prepare(t.Context(), binary, "serve", "--vault", vault))
 	long := `{"query":"` + strings.Repeat("word ", 300) + `"}`
 	for range 3 {
 		for _, tt := range []struct{ tool, arguments, want string }{
@@ -125,11 +121,7 @@ func TestP4Sabotage(t *testing.T) {
 	if err := os.CopyFS(inPanic, os.DirFS(edgeMini)); err != nil {
 		t.Fatal(err)
 	}
-	c, err = session.Serve(t.Context(), binary, "serve", "--vault", inPanic)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Cmd.Process.Kill(); _ = c.Cmd.Wait() })
+	c = begin(t, session.Prepare(t.Context(), binary, "serve", "--vault", inPanic))
 	for _, tt := range []struct{ tool, arguments, want string }{
 		{"search_notes", `{"query":"upper"}`, "internal error in search_notes: sabotage"},
 		{"index_status", `{}`, "internal error in index_status: sabotage"},

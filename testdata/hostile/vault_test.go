@@ -92,23 +92,8 @@ func (g guarded) end(t testing.TB) {
 	g.scan(t, "stderr", g.Said())
 }
 
-// found is what a search or related_notes returned.
-type found struct {
-	Path    string
-	Folder  []string
-	Results []hit
-	Related []hit
-}
-
-type hit struct {
-	Path, Section string
-	Lines         []int
-	Excerpt       string
-	Missing       string `json:"excerpt_missing"`
-}
-
 // rows are all rows of an answer, by path.
-func rows(t testing.TB, answer session.Answer) (f found, byPath map[string]hit) {
+func rows(t testing.TB, answer session.Answer) (f listing, byPath map[string]row) {
 	t.Helper()
 	if answer.IsError {
 		t.Fatalf("an error: %s", answer.Text())
@@ -116,7 +101,7 @@ func rows(t testing.TB, answer session.Answer) (f found, byPath map[string]hit) 
 	if err := json.Unmarshal([]byte(answer.Text()), &f); err != nil {
 		t.Fatalf("%v: %.300q", err, answer.Text())
 	}
-	byPath = map[string]hit{}
+	byPath = map[string]row{}
 	for _, r := range append(f.Results, f.Related...) {
 		byPath[r.Path] = r
 	}

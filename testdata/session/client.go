@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 )
@@ -11,15 +10,6 @@ import (
 type Client struct {
 	*Process
 	last int // id of the last request
-}
-
-// Serve starts the server and opens the session.
-func Serve(ctx context.Context, binary string, args ...string) (*Client, error) {
-	c := &Client{Process: Prepare(ctx, binary, args...)}
-	if err := c.Start(); err != nil {
-		return nil, err
-	}
-	return c, c.Initialize()
 }
 
 // Initialize opens the session of a started process.
