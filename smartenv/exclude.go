@@ -51,9 +51,10 @@ func (s Settings) Excludes() func(path string) bool {
 // Closes says whether path lies in a folder that the user has excluded as a whole,
 // from which nothing is to be shown. Other exclusions only keep notes out of the
 // index: by default those that are called Untitled.
-func (s Settings) Closes(path string) bool {
-	return excluder(addFolders(nil, s.closed))(path)
-}
+func (s Settings) Closes(path string) bool { return s.Closer()(path) }
+
+// Closer is Closes for many paths.
+func (s Settings) Closer() func(path string) bool { return excluder(addFolders(nil, s.closed)) }
 
 // excluder returns a function that says whether a path matches one of the globs.
 // A path with a "#" may have a record all the same, from before it was excluded.

@@ -123,3 +123,25 @@ func prefixRunes(s string, n int) string {
 	}
 	return s
 }
+
+const noteInputSchema = `{
+  "type": "object",
+  "properties": {
+    ` + pathProperty + `,
+    "max_chars": {"type": "integer", "minimum": 1, "maximum": 400000, "default": 100000, "description": "Longest text to return, in characters (code points)."}
+  },
+  "required": ["path"],
+  "additionalProperties": false
+}`
+
+const noteOutputSchema = `{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string"},
+    "text": {"type": "string"},
+    "truncated": {"type": "boolean"},
+    "total_chars": {"type": "integer"},
+    "warning": {"type": "string"}
+  },
+  "required": ["path", "text", "total_chars"]
+}`

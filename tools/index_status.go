@@ -334,3 +334,55 @@ func orEmpty[M ~map[K]V, K comparable, V any](m M) M {
 	}
 	return m
 }
+
+const statusInputSchema = `{"type": "object", "properties": {}, "additionalProperties": false}`
+
+const statusOutputSchema = `{
+  "type": "object",
+  "properties": {
+    "vault": {"type": "string"},
+    "generation": {"type": "string"},
+    "model": {"type": "string"},
+    "fingerprint": {"type": "string"},
+    "dims": {"type": "integer"},
+    "configured_model": {"type": "string"},
+    "query_embedder": {"type": "string"},
+    "query_embedder_ready": {"type": "boolean"},
+    "model_matches_query_embedder": {"type": "boolean"},
+    "query_embedder_proof": {"type": "object", "properties": {"verdict": {"type": "string"}, "compared": {"type": "integer"}, "cosine": {"type": "number"}, "reason": {"type": "string"}}},
+    "refusal": {"type": "string"},
+    "behind": {"type": "string"},
+    "embedded_notes": {"type": "integer"},
+    "embedded_blocks": {"type": "integer"},
+    "stale_notes": {"type": "integer"},
+    "stale_blocks": {"type": "integer"},
+    "notes_missing_on_disk": {"type": "integer"},
+    "notes_not_indexed": {"type": "integer"},
+    "freshness": ` + counts + `,
+    "blocks_total": {"type": "integer"},
+    "blocks_waiting": {"type": "integer"},
+    "notes_without_vector": ` + counts + `,
+    "folders": {"type": "object", "additionalProperties": {"type": "object", "properties": {"notes": {"type": "integer"}, "blocks": {"type": "integer"}}}},
+    "folders_left_out": {"type": "integer"},
+    "shards": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}, "bytes": {"type": "integer"}}}},
+    "inline_files": {"type": "integer"},
+    "ghost_block_records": {"type": "integer"},
+    "multifiles": {"type": "object", "additionalProperties": {"type": "object", "properties": {"bytes": {"type": "integer"}, "rows": {"type": "integer"}, "referenced": {"type": "integer"}}}},
+    "embedding_files_in_use": ` + counts + `,
+    "records": {"type": "integer"},
+    "deletion_tombstones_applied": {"type": "integer"},
+    "unresolvable_pointers": {"type": "integer"},
+    "refused_references": ` + tallied + `,
+    "quarantined_vectors": ` + tallied + `,
+    "normalised_vectors": ` + counts + `,
+    "skipped_lines": {"type": "object", "properties": {"count": {"type": "integer"}, "first": ` + stringArray + `}},
+    "ignored_files": {"type": "object", "properties": {"count": {"type": "integer"}, "names": ` + stringArray + `}},
+    "legacy_store_ignored": {"type": "string"},
+    "load_retries_from_concurrent_reindex": {"type": "integer"},
+    "index_loaded_at": {"type": "string"},
+    "note": {"type": "string"},
+    "coverage_note": {"type": "string"},
+    "warnings": ` + stringArray + `
+  },
+  "required": ["vault", "model", "embedded_notes", "embedded_blocks", "warnings"]
+}`

@@ -158,3 +158,42 @@ func relatedRow(hit search.Hit) RelatedRow {
 		Stale:   hit.Stale,
 	}
 }
+
+const relatedInputSchema = `{
+  "type": "object",
+  "properties": {
+    ` + pathProperty + `,
+    ` + limitProperty + `,
+    "min_score": {"type": "number", "minimum": -1, "maximum": 1, "default": 0, "description": "Leave out notes below this cosine."},
+    ` + folderProperty + `
+  },
+  "required": ["path"],
+  "additionalProperties": false
+}`
+
+const relatedOutputSchema = `{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string"},
+    "mode": {"type": "string"},
+    "model": {"type": "string"},
+    "folder": ` + stringArray + `,
+    "related": {
+      "type": "array",
+      "items": {
+        "type": "object",
+        "properties": {
+          "path": {"type": "string"},
+          "score": {"type": "number"},
+          "matched": {"type": "string", "enum": ["note", "block"]},
+          "section": {"type": "string"},
+          "lines": {"type": "array", "items": {"type": "integer"}, "description": "First and last, 1-based."},
+          "stale": {"type": "boolean"}
+        },
+        "required": ["path", "score", "matched"]
+      }
+    },
+    ` + scoredOutputs + `
+  },
+  "required": ["path", "mode", "model", "related", "coverage"]
+}`

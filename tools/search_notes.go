@@ -207,3 +207,47 @@ func (s *Server) row(hit search.Hit, withText bool) Row {
 	row.Lines = lines(start, end)
 	return row
 }
+
+const searchInputSchema = `{
+  "type": "object",
+  "properties": {
+    "query": {"type": "string", "minLength": 1, "maxLength": 8192, "description": "A full question or sentence, 1 to 8192 characters."},
+    ` + limitProperty + `,
+    "min_score": {"type": "number", "minimum": -1, "maximum": 1, "default": 0.5, "description": "Leave out notes below this cosine. Lower it when nothing is found."},
+    "scope": {"type": "string", "enum": ["auto", "notes", "blocks"], "default": "auto", "description": "auto: the better of a note and its sections; notes: whole notes; blocks: sections."},
+    ` + folderProperty + `,
+    "include_text": {"type": "boolean", "default": true, "description": "Quote the passage that matched, up to 1200 characters a note."}
+  },
+  "required": ["query"],
+  "additionalProperties": false
+}`
+
+const searchOutputSchema = `{
+  "type": "object",
+  "properties": {
+    "query": {"type": "string"},
+    "mode": {"type": "string"},
+    "model": {"type": "string"},
+    "scope": {"type": "string"},
+    "folder": ` + stringArray + `,
+    "results": {
+      "type": "array",
+      "items": {
+        "type": "object",
+        "properties": {
+          "path": {"type": "string"},
+          "score": {"type": "number"},
+          "matched": {"type": "string", "enum": ["note", "block", "frontmatter"]},
+          "section": {"type": "string", "description": "\"\" is the note's beginning."},
+          "lines": {"type": "array", "items": {"type": "integer"}, "description": "First and last, 1-based."},
+          "stale": {"type": "boolean"},
+          "excerpt": {"type": "string"},
+          "excerpt_missing": {"type": "string"}
+        },
+        "required": ["path", "score", "matched", "section"]
+      }
+    },
+    ` + scoredOutputs + `
+  },
+  "required": ["query", "mode", "model", "scope", "results", "coverage"]
+}`

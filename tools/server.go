@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"smart-connections-mcp/smartenv"
+	"smart-connections-mcp/smartenv/links"
 	"smart-connections-mcp/smartenv/note"
 	"smart-connections-mcp/tools/stdio"
 )
@@ -50,6 +51,7 @@ type Config struct {
 type Server struct {
 	vault    *note.Vault
 	index    *smartenv.Index
+	links    *links.Index
 	embedder func(ctx context.Context, m smartenv.Model) (Embedder, error)
 	name     func() (string, bool)
 	atHand   func(m smartenv.Model) bool
@@ -76,6 +78,7 @@ func New(c Config) *Server {
 	s := &Server{
 		vault:    c.Vault,
 		index:    c.Index,
+		links:    links.Open(c.Vault, func() func(string) bool { return c.Index.Settings().Closer() }),
 		embedder: c.Embedder,
 		name:     c.EmbedderName,
 		atHand:   c.AtHand,

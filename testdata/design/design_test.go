@@ -50,11 +50,13 @@ var allowed = map[string]string{
 	"smartenv/fault":    "",
 	"smartenv/note":     "smartenv/disk smartenv/parallel norm cases uniseg sys", // uniseg: excerpts end between characters as people see them
 	"smartenv/parallel": "",
+	"smartenv/property": "yaml",
+	"smartenv/links":    "smartenv/note smartenv/parallel smartenv/property norm",
 	"smartenv/search":   "simd smartenv smartenv/disk smartenv/note norm",
 	"smartenv/verify":   "simd smartenv smartenv/note smartenv/parallel",
 	"smartenv/measure":  "simd smartenv smartenv/note smartenv/parallel smartenv/search smartenv/verify", // verify: the rules under which inputs are rebuilt
 	"smartenv/gen":      "bert smartenv smartenv/note weights weights/builtin",
-	"tools":             "smartenv smartenv/note smartenv/search smartenv/verify tools/stdio mcp jsonrpc",
+	"tools":             "smartenv smartenv/links smartenv/note smartenv/property smartenv/search smartenv/verify tools/stdio mcp jsonrpc",
 	"tools/stdio":       "mcp jsonrpc sys",
 	"tools/cli":         "smartenv smartenv/measure smartenv/verify tools", // smartenv: which note the timing of related asks for
 }
@@ -115,9 +117,9 @@ func shortImport(name string) string {
 	if strings.HasPrefix(name, "golang.org/x/sys/") {
 		return "sys"
 	}
-	short := name[strings.LastIndexByte(name, '/')+1:]
-	if short == "v2" {
-		short = "cpuid"
+	parts := strings.Split(name, "/")
+	if last := len(parts) - 1; len(parts[last]) == 2 && parts[last][0] == 'v' { // the major version of a module
+		return parts[last-1]
 	}
-	return short
+	return parts[len(parts)-1]
 }
