@@ -393,6 +393,7 @@ func (a *app) connect(dir string, source weights.Source, model string) (*tools.S
 		},
 		EmbedderName: a.embedder.Name,
 		AtHand:       a.embedder.AtHand,
+		AllTools:     a.AllTools || a.env("SMART_TOOLS") == "all",
 		Version:      version,
 		Log:          a.log,
 	}), nil

@@ -106,6 +106,26 @@ func (a *args) number(name string, dst *float64) {
 	*dst = n
 }
 
+// numbers decodes an array of numbers into dst.
+func (a *args) numbers(name string, dst *[]float64) {
+	v, ok := a.value(name)
+	if !ok {
+		return
+	}
+	list, ok := v.([]any)
+	numbers := make([]float64, 0, len(list))
+	for _, item := range list {
+		n, isNumber := item.(float64)
+		ok = ok && isNumber
+		numbers = append(numbers, n)
+	}
+	if !ok {
+		a.fail("%s is %s: pass an array of numbers", name, a.shown(name))
+		return
+	}
+	*dst = numbers
+}
+
 // integer decodes a whole number (10, 10.0, "10") into dst. A number beyond
 // int32 becomes the nearest int32: no range here reaches so far, so the check
 // of the range refuses it.

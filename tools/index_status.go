@@ -65,6 +65,7 @@ type StatusOutput struct {
 	LegacyStore  string             `json:"legacy_store_ignored,omitempty"` // newest date of an old multi/ folder
 	Retries      int                `json:"load_retries_from_concurrent_reindex"`
 	LoadedAt     string             `json:"index_loaded_at"`
+	Links        *linkStatus        `json:"links,omitempty"` // nil while the notes are being read for them
 	Note         string             `json:"note"`
 	CoverageNote string             `json:"coverage_note"`
 	Warnings     []string           `json:"warnings"`
@@ -108,17 +109,21 @@ type (
 		Count int      `json:"count"`
 		Names []string `json:"names"`
 	}
+	linkStatus struct {
+		Notes         int          `json:"notes"` // that were read
+		Links         int          `json:"links"`
+		Unreadable    ignoredFiles `json:"unreadable"`
+		BadProperties skippedLines `json:"bad_properties"` // notes whose frontmatter is not valid YAML
+	}
 )
 
 func indexStatus() tool {
 	return tool{
 		name:  "index_status",
 		title: "Index status",
-		description: `Tells what part of the user's Obsidian vault can be searched and whether the index is sound. Use it when search_notes or related_notes return nothing, little or a warning, when the user asks whether the vault is up to date, and to learn the names of folders. Not needed before an ordinary search.
+		description: `Tells what part of the vault can be searched and whether the index is sound. Use it when other tools return little or a warning, when asked whether the vault is up to date, and for the names of folders.
 
-Read warnings first: plain sentences, each with what the user can do. embedded_notes and embedded_blocks (sections) have vectors and can be found; notes_not_indexed and notes_missing_on_disk cannot. stale_* are ranked by an older text. freshness counts all notes by state. notes_without_vector gives the reasons why notes have none. folders lists folders two levels deep with their vectors. model is the embedding model of the stored vectors; query_embedder must be the same, and query_embedder_ready says whether its weights are loaded; query_embedder_proof compares it with stored vectors.
-
-The rest is for diagnosis: the index's files, and what of them is not used and why.`,
+Read warnings first; each says what the user can do. embedded_notes and embedded_blocks (sections) can be found; notes_not_indexed and notes_missing_on_disk cannot; stale_* are ranked by an older text. folders: two levels, with vectors. links: notes read for links, properties that cannot be read. The rest is for diagnosis.`,
 		input:  statusInputSchema,
 		output: statusOutputSchema,
 		run: func(ctx context.Context, s *Server, a *args) (any, error) {
@@ -190,12 +195,41 @@ func (s *Server) Status(ctx context.Context) (StatusOutput, error) {
 	}
 	out.files(status)
 	out.listFolders(snap)
+	out.Links = s.linkStatus(ctx)
 	if lack := s.lacking.Load(); lack != nil && lack.model == snap.Model {
 		finding = "search_notes cannot embed queries: " + s.scrubError(lack.err).Error() + " (related_notes and get_note need no model and still work)"
 	}
 	out.warn(snap, finding)
 	out.fit()
 	return out, nil
+}
+
+// linkPatience is how long index_status waits for notes that are read for their
+// links: a large vault on a slow disk takes longer, and then the next call has them.
+const linkPatience = 2 * time.Second
+
+// linkStatus tells what was read for links and properties; nil when that is not known
+// within linkPatience.
+func (s *Server) linkStatus(ctx context.Context) *linkStatus {
+	ctx, cancel := context.WithTimeout(ctx, linkPatience)
+	defer cancel()
+	graph, err := s.links.Graph(ctx)
+	if err != nil {
+		if graph = s.links.Peek(); graph == nil {
+			return nil
+		}
+	}
+	out := &linkStatus{Notes: len(graph.Notes), Unreadable: ignoredFiles{len(graph.Unreadable), first(graph.Unreadable)}}
+	var bad []string
+	for i := range graph.Notes {
+		n := &graph.Notes[i]
+		out.Links += len(n.Links)
+		if n.BadYAML != "" {
+			bad = append(bad, n.Path+": "+n.BadYAML)
+		}
+	}
+	out.BadProperties = skippedLines{len(bad), first(bad)}
+	return out
 }
 
 // vaultName is the name of the vault's folder, all that clients are told. A whole
@@ -291,6 +325,9 @@ func (o *StatusOutput) warn(snap *smartenv.Snapshot, finding string) {
 	if o.Behind != "" {
 		o.Warnings = append(o.Warnings, o.Behind)
 	}
+	if o.Links != nil && o.Links.BadProperties.Count > 0 {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("the properties of %d notes cannot be read, so filters and aliases do not know them: mend the YAML of those under links.bad_properties", o.Links.BadProperties.Count))
+	}
 	if !o.EmbedderMatches && o.Refusal == "" {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("queries would be embedded with %q but the vault's vectors belong to %q: start the server with the weights of that model (SMART_MODEL_PATH)", o.QueryEmbedder, o.Model))
 	}
@@ -341,48 +378,12 @@ const statusOutputSchema = `{
   "type": "object",
   "properties": {
     "vault": {"type": "string"},
-    "generation": {"type": "string"},
     "model": {"type": "string"},
-    "fingerprint": {"type": "string"},
-    "dims": {"type": "integer"},
-    "configured_model": {"type": "string"},
-    "query_embedder": {"type": "string"},
-    "query_embedder_ready": {"type": "boolean"},
-    "model_matches_query_embedder": {"type": "boolean"},
-    "query_embedder_proof": {"type": "object", "properties": {"verdict": {"type": "string"}, "compared": {"type": "integer"}, "cosine": {"type": "number"}, "reason": {"type": "string"}}},
-    "refusal": {"type": "string"},
-    "behind": {"type": "string"},
     "embedded_notes": {"type": "integer"},
     "embedded_blocks": {"type": "integer"},
-    "stale_notes": {"type": "integer"},
-    "stale_blocks": {"type": "integer"},
-    "notes_missing_on_disk": {"type": "integer"},
-    "notes_not_indexed": {"type": "integer"},
-    "freshness": ` + counts + `,
-    "blocks_total": {"type": "integer"},
-    "blocks_waiting": {"type": "integer"},
-    "notes_without_vector": ` + counts + `,
-    "folders": {"type": "object", "additionalProperties": {"type": "object", "properties": {"notes": {"type": "integer"}, "blocks": {"type": "integer"}}}},
-    "folders_left_out": {"type": "integer"},
-    "shards": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}, "bytes": {"type": "integer"}}}},
-    "inline_files": {"type": "integer"},
-    "ghost_block_records": {"type": "integer"},
-    "multifiles": {"type": "object", "additionalProperties": {"type": "object", "properties": {"bytes": {"type": "integer"}, "rows": {"type": "integer"}, "referenced": {"type": "integer"}}}},
-    "embedding_files_in_use": ` + counts + `,
-    "records": {"type": "integer"},
-    "deletion_tombstones_applied": {"type": "integer"},
-    "unresolvable_pointers": {"type": "integer"},
-    "refused_references": ` + tallied + `,
-    "quarantined_vectors": ` + tallied + `,
-    "normalised_vectors": ` + counts + `,
-    "skipped_lines": {"type": "object", "properties": {"count": {"type": "integer"}, "first": ` + stringArray + `}},
-    "ignored_files": {"type": "object", "properties": {"count": {"type": "integer"}, "names": ` + stringArray + `}},
-    "legacy_store_ignored": {"type": "string"},
-    "load_retries_from_concurrent_reindex": {"type": "integer"},
-    "index_loaded_at": {"type": "string"},
-    "note": {"type": "string"},
-    "coverage_note": {"type": "string"},
+    "folders": ` + object + `,
     "warnings": ` + stringArray + `
   },
-  "required": ["vault", "model", "embedded_notes", "embedded_blocks", "warnings"]
+  "required": ["vault", "model", "embedded_notes", "embedded_blocks", "warnings"],
+  "additionalProperties": true
 }`

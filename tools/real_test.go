@@ -65,7 +65,7 @@ func conforms(t *testing.T, s *Server, name, arguments string) {
 	if err := json.Unmarshal([]byte(text), &answer); err != nil {
 		t.Fatal(err)
 	}
-	for _, tool := range all() {
+	for _, tool := range everything() {
 		if tool.name == name {
 			for _, wrong := range conform("$", json.RawMessage(tool.output), answer) {
 				t.Errorf("%s %s: %s", name, arguments, wrong)

@@ -178,21 +178,7 @@ const relatedOutputSchema = `{
     "mode": {"type": "string"},
     "model": {"type": "string"},
     "folder": ` + stringArray + `,
-    "related": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "path": {"type": "string"},
-          "score": {"type": "number"},
-          "matched": {"type": "string", "enum": ["note", "block"]},
-          "section": {"type": "string"},
-          "lines": {"type": "array", "items": {"type": "integer"}, "description": "First and last, 1-based."},
-          "stale": {"type": "boolean"}
-        },
-        "required": ["path", "score", "matched"]
-      }
-    },
+    "related": ` + objectArray + `,
     ` + scoredOutputs + `
   },
   "required": ["path", "mode", "model", "related", "coverage"]

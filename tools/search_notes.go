@@ -104,12 +104,16 @@ func (in SearchInput) check() error {
 	case n > maxQuery:
 		wrong = append(wrong, fmt.Errorf("query has %d characters: pass 1 to %d", n, maxQuery))
 	}
-	scopes := []string{string(search.Auto), string(search.Notes), string(search.Blocks)}
-	if !slices.Contains(scopes, in.Scope) {
-		wrong = append(wrong, fmt.Errorf("scope is %q: pass %s", shorten(in.Scope, 40), strings.Join(scopes, ", ")))
-	}
-	wrong = append(wrong, between("limit", in.Limit, 1, maxLimit), between("min_score", in.MinScore, -1, 1))
+	wrong = append(wrong, checkScope(in.Scope), between("limit", in.Limit, 1, maxLimit), between("min_score", in.MinScore, -1, 1))
 	return errors.Join(wrong...)
+}
+
+func checkScope(scope string) error {
+	scopes := []string{string(search.Auto), string(search.Notes), string(search.Blocks)}
+	if !slices.Contains(scopes, scope) {
+		return fmt.Errorf("scope is %q: pass %s", shorten(scope, 40), strings.Join(scopes, ", "))
+	}
+	return nil
 }
 
 // Search ranks the vault's notes by how near they are in meaning to the query.
@@ -230,23 +234,7 @@ const searchOutputSchema = `{
     "model": {"type": "string"},
     "scope": {"type": "string"},
     "folder": ` + stringArray + `,
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "path": {"type": "string"},
-          "score": {"type": "number"},
-          "matched": {"type": "string", "enum": ["note", "block", "frontmatter"]},
-          "section": {"type": "string", "description": "\"\" is the note's beginning."},
-          "lines": {"type": "array", "items": {"type": "integer"}, "description": "First and last, 1-based."},
-          "stale": {"type": "boolean"},
-          "excerpt": {"type": "string"},
-          "excerpt_missing": {"type": "string"}
-        },
-        "required": ["path", "score", "matched", "section"]
-      }
-    },
+    "results": ` + objectArray + `,
     ` + scoredOutputs + `
   },
   "required": ["query", "mode", "model", "scope", "results", "coverage"]

@@ -28,7 +28,7 @@ type Embedder interface {
 	EmbedDocument(ctx context.Context, text string) ([]float32, error) // of a note or block
 }
 
-// Config is what a Server works with. All fields but AtHand, Version and Log are
+// Config is what a Server works with. Vault, Index, Embedder and EmbedderName are
 // required.
 type Config struct {
 	Vault *note.Vault
@@ -42,12 +42,13 @@ type Config struct {
 	// vault's model), and whether they are loaded.
 	EmbedderName func() (name string, ready bool)
 	// AtHand says at once whether Embedder needs no download. nil: it never does.
-	AtHand  func(m smartenv.Model) bool
-	Version string
-	Log     *slog.Logger // nil: quiet
+	AtHand   func(m smartenv.Model) bool
+	AllTools bool // offer also the tools that are of no use to a language model
+	Version  string
+	Log      *slog.Logger // nil: quiet
 }
 
-// A Server answers the four tools. It is safe for concurrent use.
+// A Server answers the tools. It is safe for concurrent use.
 type Server struct {
 	vault    *note.Vault
 	index    *smartenv.Index
@@ -55,6 +56,7 @@ type Server struct {
 	embedder func(ctx context.Context, m smartenv.Model) (Embedder, error)
 	name     func() (string, bool)
 	atHand   func(m smartenv.Model) bool
+	allTools bool
 	version  string
 	log      *slog.Logger
 
@@ -82,6 +84,7 @@ func New(c Config) *Server {
 		embedder: c.Embedder,
 		name:     c.EmbedderName,
 		atHand:   c.AtHand,
+		allTools: c.AllTools,
 		version:  c.Version,
 		log:      c.Log,
 		cpu:      make(chan struct{}, runtime.GOMAXPROCS(0)),
@@ -138,10 +141,19 @@ func (s *Server) protocol(ctx context.Context) *mcp.Server {
 	server := mcp.NewServer(
 		&mcp.Implementation{Name: "smart-connections-mcp", Title: "Smart Connections vault search", Version: s.version},
 		&mcp.ServerOptions{
-			Logger:       s.log,
-			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // no logging, and the list never changes
+			Logger: s.log,
+			Capabilities: &mcp.ServerCapabilities{ // no logging, and the lists never change
+				Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}, Prompts: &mcp.PromptCapabilities{},
+			},
+			CompletionHandler: s.complete,
 		})
-	for _, t := range all() {
+	s.resources(ctx, server)
+	s.prompts(server)
+	offered := all()
+	if s.allTools {
+		offered = everything()
+	}
+	for _, t := range offered {
 		server.AddTool(t.definition(), func(call context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			s.begin(ctx)
 			answer, err := s.answer(ctx, call, t, req.Params.Arguments)
@@ -164,6 +176,9 @@ func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: s.panicked(method, p).Error()}
 			}
 		}()
+		if read, ok := req.(*mcp.ReadResourceRequest); ok && read.Params != nil {
+			read.Params.URI = asTemplate(read.Params.URI)
+		}
 		res, err = next(ctx, method, req)
 		if err != nil {
 			return nil, err // the SDK's result is then a nil in a type

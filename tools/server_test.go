@@ -61,16 +61,18 @@ func TestOfficialClient(t *testing.T) {
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
 		a := tool.Annotations
-		if a == nil || !a.ReadOnlyHint || !a.IdempotentHint || a.DestructiveHint == nil || *a.DestructiveHint || a.OpenWorldHint == nil || *a.OpenWorldHint || a.Title == "" {
+		if a == nil || !a.ReadOnlyHint || !a.IdempotentHint || a.DestructiveHint == nil || *a.DestructiveHint || a.OpenWorldHint == nil || *a.OpenWorldHint || tool.Title == "" {
 			t.Errorf("%s: annotations %+v", tool.Name, a)
 		}
 	}
-	if want := []string{"get_note", "index_status", "related_notes", "search_notes"}; !slices.Equal(names, want) {
+	want := []string{"backlinks", "broken_links", "connection_graph", "get_note", "index_status", "related_notes", "resolve_link", "search_health", "search_notes"}
+	if !slices.Equal(names, want) {
 		t.Errorf("tools %v, want %v", names, want)
 	}
 	caps := session.InitializeResult().Capabilities
-	if caps.Tools == nil || caps.Tools.ListChanged || caps.Resources != nil || caps.Prompts != nil {
-		t.Errorf("capabilities %+v, want tools without changes only", caps)
+	if caps.Tools == nil || caps.Tools.ListChanged || caps.Resources == nil || caps.Resources.ListChanged || caps.Resources.Subscribe ||
+		caps.Prompts == nil || caps.Prompts.ListChanged || caps.Completions == nil || caps.Logging != nil {
+		t.Errorf("capabilities %+v, want tools, resources, prompts without changes, and completions", caps)
 	}
 	res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "search_notes", Arguments: map[string]any{"query": "compost", "limit": 2}})
 	if err != nil || res.IsError {

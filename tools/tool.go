@@ -18,9 +18,13 @@ type tool struct {
 	run         func(ctx context.Context, s *Server, a *args) (any, error)
 }
 
+// all are the tools of every session.
 func all() []tool {
-	return []tool{searchNotes(), relatedNotes(), getNote(), indexStatus()}
+	return []tool{searchNotes(), relatedNotes(), getNote(), indexStatus(), searchHealth()}
 }
+
+// everything has also those that are of no use to a language model.
+func everything() []tool { return append(all(), nearestVectors()) }
 
 func (t tool) definition() *mcp.Tool {
 	no := false
@@ -31,7 +35,6 @@ func (t tool) definition() *mcp.Tool {
 		InputSchema:  json.RawMessage(t.input),
 		OutputSchema: json.RawMessage(t.output),
 		Annotations: &mcp.ToolAnnotations{
-			Title:           t.title,
 			ReadOnlyHint:    true,
 			DestructiveHint: &no,
 			IdempotentHint:  true,

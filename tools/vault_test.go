@@ -211,7 +211,7 @@ func serverOf(t testing.TB, notes []testNote) *Server {
 // whether it is an error.
 func callTool(t testing.TB, s *Server, name, arguments string) (text string, isError bool) {
 	t.Helper()
-	for _, tool := range all() {
+	for _, tool := range everything() {
 		if tool.name != name {
 			continue
 		}

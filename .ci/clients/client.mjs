@@ -7,7 +7,8 @@ import assert from "node:assert/strict";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 
-const TOOLS = ["search_notes", "related_notes", "get_note", "index_status"];
+const TOOLS = ["search_notes", "related_notes", "get_note", "index_status", "connection_graph", "resolve_link", "backlinks", "broken_links",
+  "search_health", "nearest_vectors"];
 
 function parseArguments(argv) {
   const split = argv.indexOf("--");
@@ -30,7 +31,9 @@ function checkTools(tools) {
     assert.equal(tool.annotations?.readOnlyHint, true, `${tool.name}: readOnlyHint`);
     assert.ok(tool.description.length > 0 && tool.description.length < 2048, `${tool.name}: description of ${tool.description.length} units`);
   }
-  console.log(`  ${tools.length} tools: ${names.join(", ")}`);
+  const bytes = Buffer.byteLength(JSON.stringify(tools));
+  assert.ok(tools.length <= 12 && bytes < 12000, `${tools.length} tools of ${bytes} bytes`);
+  console.log(`  ${tools.length} tools, ${bytes} bytes: ${names.join(", ")}`);
 }
 
 // call returns the structured result of a call that must succeed; its text must be the same JSON.
@@ -48,6 +51,43 @@ async function refuse(client, name, args) {
   assert.equal(result.isError, true, `${name} ${JSON.stringify(args)} was not refused`);
   assert.ok(result.content[0].text.length > 10, `${name}: error text ${result.content[0].text}`);
   console.log(`  ${name} ${JSON.stringify(args)} refused: ${result.content[0].text.split("\n")[0]}`);
+}
+
+// callTheOthers calls the tools that no other check here does.
+async function callTheOthers(client, path, dims) {
+  const graph = await call(client, "connection_graph", { path, depth: 2, min_score: 0.3 });
+  const seen = graph.connections.map((row) => row.path);
+  assert.ok(seen.length > 0 && new Set(seen).size === seen.length && !seen.includes(path), `connection_graph: ${seen}`);
+  const link = `[[${path.replace(/\.md$/, "")}|text]]`;
+  const resolved = await call(client, "resolve_link", { link });
+  assert.equal(resolved.path, path, `resolve_link ${link}`);
+  assert.equal((await call(client, "resolve_link", { link: "[[no such note at all]]" })).resolved, false, "resolve_link of nothing");
+  const back = await call(client, "backlinks", { path, include_outbound: true });
+  const broken = await call(client, "broken_links", { min_references: 1, include_orphans: true });
+  assert.ok(broken.broken.length > 0 || broken.reason.length > 0, "broken_links: an empty list stands alone");
+  const health = await call(client, "search_health", { canary_path: path });
+  assert.equal(health.alive, true, health.verdict);
+  const vector = Array.from({ length: dims }, (_, i) => (i === 0 ? 1 : 0));
+  const items = (await call(client, "nearest_vectors", { vector, limit: 3 })).items;
+  assert.equal(items.length, 3, "nearest_vectors: items");
+  console.log(`  connection_graph ${seen.length}, backlinks ${back.count}, broken_links ${broken.broken.length}; ${health.verdict}`);
+}
+
+// checkResources completes the path of a note, reads it as a resource, and fetches the prompts.
+async function checkResources(client, path) {
+  const template = (await client.listResourceTemplates()).resourceTemplates[0];
+  const completed = await client.complete({ ref: { type: "ref/resource", uri: template.uriTemplate }, argument: { name: "path", value: path.slice(0, -4) } });
+  assert.ok(completed.completion.values.includes(path), `completion of ${path}: ${completed.completion.values}`);
+  const uri = "note://" + path.split("/").map(encodeURIComponent).join("/");
+  const read = (await client.readResource({ uri })).contents[0];
+  assert.equal(read.text, (await call(client, "get_note", { path })).text, `${uri} and get_note differ`);
+  assert.ok(JSON.parse((await client.readResource({ uri: "vault://status" })).contents[0].text).embedded_notes > 0, "vault://status");
+  const prompts = (await client.listPrompts()).prompts;
+  for (const prompt of prompts) {
+    const values = Object.fromEntries((prompt.arguments ?? []).filter((a) => a.required).map((a) => [a.name, path]));
+    assert.ok((await client.getPrompt({ name: prompt.name, arguments: values })).messages[0].content.text.length > 100, prompt.name);
+  }
+  console.log(`  ${uri}; prompts ${prompts.map((prompt) => prompt.name).join(", ")}`);
 }
 
 async function session(client, { query, expect }) {
@@ -76,13 +116,16 @@ async function session(client, { query, expect }) {
   const notes = await Promise.all(paths.map((path) => call(client, "get_note", { path })));
   assert.deepEqual(notes.map((answer) => answer.path), paths, "get_note: answers crossed");
 
+  await callTheOthers(client, first, status.dims);
+  await checkResources(client, first);
+
   await refuse(client, "search_notes", { query: "" });
   await refuse(client, "get_note", { path: "../outside.md" });
   await assert.rejects(client.callTool({ name: "no_such_tool", arguments: {} }), "an unknown tool was accepted");
 }
 
 const options = parseArguments(process.argv.slice(2));
-const transport = new StdioClientTransport({ command: options.command, args: options.args, stderr: "inherit" });
+const transport = new StdioClientTransport({ command: options.command, args: options.args, stderr: "inherit", env: { ...process.env, SMART_TOOLS: "all" } });
 const client = new Client({ name: "ci-typescript", version: "1.0.0" });
 await client.connect(transport);
 const server = client.getServerVersion();

@@ -13,7 +13,7 @@ import sys
 
 from mcp import Client, MCPError, StdioServerParameters
 
-TOOLS = {"search_notes", "related_notes", "get_note", "index_status"}
+TOOLS = {"search_notes", "related_notes", "get_note", "index_status", "connection_graph", "resolve_link", "backlinks", "broken_links", "search_health"}
 
 
 def check(condition: bool, message: str) -> None:

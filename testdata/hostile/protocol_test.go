@@ -167,8 +167,8 @@ func TestP1Lines(t *testing.T) {
 				if m.short() != tt.want {
 					t.Errorf("answered with %.300s (%.300s), want %.300s", m.short(), m.text(), tt.want)
 				}
-				if strings.HasSuffix(tt.name, "/list") && (tt.name == "tools/list") == bytes.Contains(m.Result, []byte(`":[]`)) {
-					t.Errorf("%s = %.300s, want an empty list, but of tools", tt.name, m.Result)
+				if strings.HasSuffix(tt.name, "/list") && bytes.Contains(m.Result, []byte(`":[]`)) {
+					t.Errorf("%s = %.300s, want what there is", tt.name, m.Result)
 				}
 			}
 			say(t, c, ping)

@@ -93,21 +93,52 @@ func hostileCall(r *rand.Rand, dir string) (tool string, arguments map[string]an
 	path := func() string { return hostilePath(r, dir) }
 	junk := func() string { return hostilePath(r, "/nowhere/vault") } // what is no path is repeated as it came
 	arguments = map[string]any{}
-	switch tool = []string{"get_note", "get_note", "related_notes", "search_notes", "index_status"}[r.IntN(5)]; tool {
-	case "get_note", "related_notes":
+	some := func(names ...string) string { return names[r.IntN(len(names))] }
+	switch tool = some("get_note", "get_note", "related_notes", "search_notes", "index_status", "connection_graph", "resolve_link", "backlinks",
+		"broken_links", "search_health", "resources/read", "completion/complete"); tool {
+	case "get_note":
+		switch r.IntN(3) {
+		case 0:
+			arguments["paths"] = []string{path(), path()}
+		default:
+			arguments["path"] = path()
+		}
+	case "related_notes", "connection_graph", "backlinks":
 		arguments["path"] = path()
+	case "resolve_link":
+		arguments["link"] = some("%s", "[[%s]]", "![[%s#x|y]]", "[t](<%s>)", "note://%s")
+		arguments["link"] = strings.ReplaceAll(arguments["link"].(string), "%s", path())
+		if r.IntN(3) == 0 {
+			arguments["from"] = path()
+		}
+	case "broken_links":
+		arguments["min_references"], arguments["include_orphans"] = 1, r.IntN(2) == 0
+	case "search_health":
+		arguments["canary_path"] = path()
+	case "resources/read":
+		return tool, map[string]any{"uri": some("note://", "note:///", "vault://", "file://") + path()}
+	case "completion/complete":
+		return tool, map[string]any{
+			"ref":      map[string]any{"type": "ref/resource", "uri": "note://{+path}"},
+			"argument": map[string]any{"name": some("path", "folder"), "value": path()},
+		}
 	case "search_notes":
-		arguments["query"] = []string{"api key sk AKIA private key", "diary of zeros", junk()}[r.IntN(3)]
+		arguments["query"] = some("api key sk AKIA private key", "diary of zeros", junk())
 		arguments["scope"] = []any{"auto", "notes", "blocks", junk()}[min(3, r.IntN(20))]
 	}
 	if tool == "related_notes" || tool == "search_notes" {
 		arguments["min_score"] = -1
 		arguments["limit"] = []any{100, "100", 10, junk()}[min(3, r.IntN(20))]
-		switch r.IntN(4) {
+		switch r.IntN(5) {
 		case 0:
 			arguments["folder"] = path()
 		case 1:
 			arguments["folder"] = []string{path(), path()}
+		case 2:
+			arguments["exclude_folder"] = path()
+		case 3:
+			arguments["filters"] = map[string]any{junk(): junk()}
+			arguments["tags"] = junk()
 		}
 	}
 	if r.IntN(20) == 0 {
@@ -184,6 +215,16 @@ func TestV6Listed(t *testing.T) {
 	}
 	g.ask(t, "index_status", nil)
 	g.ask(t, "get_note", map[string]any{"path": "Nowhere"})
+	g.ask(t, "get_note", map[string]any{"path": "Dairy"}) // nearly the name of one that is excluded
+	g.ask(t, "broken_links", map[string]any{"min_references": 1, "include_orphans": true})
+	g.ask(t, "resolve_link", map[string]any{"link": "Dairy"})
+	g.ask(t, "connection_graph", map[string]any{"path": "Home.md", "min_score": -1, "max_per_level": 20})
+	g.ask(t, "search_health", nil)
+	g.ask(t, "resources/list", nil)
+	for _, name := range []string{"path", "folder"} {
+		g.ask(t, "completion/complete", map[string]any{
+			"ref": map[string]any{"type": "ref/resource", "uri": "note://{+path}"}, "argument": map[string]any{"name": name, "value": ""}})
+	}
 	g.ask(t, "search_notes", map[string]any{"query": "x", "folder": "Nowhere"})
 	for _, path := range []string{"Private/Diary.md", "private/diary", "Key.md", "Dots/Note.md", "Out/Note.md"} {
 		for _, tool := range []string{"get_note", "related_notes"} {

@@ -56,13 +56,20 @@ type guarded struct {
 	secrets []string
 }
 
-// ask calls a tool, and fails the test when no answer comes in time or when it
-// holds what it may not.
-func (g guarded) ask(t testing.TB, tool string, arguments map[string]any) session.Answer {
+// ask calls a tool, or another method when the name has a slash, and fails the test
+// when no answer comes in time or when it holds what it may not.
+func (g guarded) ask(t testing.TB, tool string, arguments map[string]any) (answer session.Answer) {
 	t.Helper()
 	timer := time.AfterFunc(answered, func() { _ = g.Cmd.Process.Kill() })
 	defer timer.Stop()
-	answer, err := g.Call(tool, arguments)
+	var err error
+	if !strings.Contains(tool, "/") {
+		answer, err = g.Call(tool, arguments)
+	} else if raw, refused := g.Ask(tool, arguments); refused != nil {
+		answer.IsError, answer.Structured = true, []byte(refused.Error())
+	} else {
+		answer.Structured = raw
+	}
 	if err != nil {
 		t.Fatalf("%s %.300q: %v", tool, arguments, err)
 	}

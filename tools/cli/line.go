@@ -53,6 +53,7 @@ type Line struct {
 	Vault, ModelPath, Model string
 	JSON                    bool
 	Serve                   bool     // demo: speak MCP
+	AllTools                bool     // serve: also the tools that are of no use to a language model
 	Limit                   *int     // nil: the tool's default
 	MinScore                *float64 // nil: the tool's default
 	Scope                   string
@@ -130,6 +131,8 @@ func flags(c Command, line *Line) *flag.FlagSet {
 	case "measure":
 		f.StringVar(&line.Sample, "sample", "", "notes to ask for by a quote, `N` or all (default 30)")
 		f.Uint64Var(&line.Seed, "seed", 0, "seed of the sample (default 0, so that runs can be compared)")
+	case "serve":
+		f.BoolVar(&line.AllTools, "all-tools", false, "offer nearest_vectors, too, which is for programs (or SMART_TOOLS=all)")
 	case "demo":
 		f.BoolVar(&line.Serve, "serve", false, "speak MCP over the demo vault")
 	}
@@ -206,6 +209,7 @@ Environment:
   SMART_MODEL_CACHE    where fetched models are kept
   SMART_EMBED_MODEL    name of the model; refused when it is not the vault's own
   SMART_VERIFY_SAMPLE  items that verify compares in each collection (12)
+  SMART_TOOLS          all: serve offers nearest_vectors, too
   SMART_SIMD           generic, avx2, avx512 or neon: force one kind of kernels
   HF_ENDPOINT          the hub that models are fetched from
 
