@@ -1,14 +1,23 @@
-// Package tools is the MCP server: four read-only tools over one vault.
+// Package tools is the MCP server: read-only tools over one vault.
 //
-//	search_notes   notes by the meaning of a question   search_notes.go
-//	related_notes  notes near one note                  related_notes.go
-//	get_note       the text of one note                 get_note.go
-//	index_status   what is searchable, and what is not  index_status.go
+//	search_notes      notes by the meaning of a question
+//	related_notes     notes near one note
+//	get_note          the text of notes, or of a part of one
+//	connection_graph  what lies around a note, level by level
+//	resolve_link      which note a link means
+//	backlinks         who links to a note
+//	broken_links      targets that do not exist
+//	search_health     whether search works, by asking what is known
+//	index_status      what is searchable, and what is not
+//	nearest_vectors   items nearest to a vector; for programs, when asked for
+//
+// Beside them stand resources.go (note://, vault://status), complete.go (completion
+// of paths) and prompts.go.
 //
 // Each tool's file holds its description for language models, its two JSON
 // Schemas, its Go input and output and the code that makes one of the other.
 // [Server] binds them to MCP with [Server.Serve]; the command line calls
-// [Server.Search], [Server.Related], [Server.Note] and [Server.Status] directly.
+// [Server.Search], [Server.Related] and [Server.Status] directly.
 //
 // What every tool keeps to:
 //
