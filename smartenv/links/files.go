@@ -19,14 +19,16 @@ type file struct {
 // files find the files of a vault by what a link calls them.
 type files struct {
 	all   []file           // sorted by path
+	at    map[string]int32 // by path: the place in all
 	first map[string]int32 // by folded name, extension included: the first file that has it
 	next  []int32          // by file: the next one of that name, -1 at the end
 }
 
 // newFiles takes over all, sorted by path.
 func newFiles(all []file) *files {
-	fs := &files{all, make(map[string]int32, len(all)), make([]int32, len(all))}
+	fs := &files{all, make(map[string]int32, len(all)), make(map[string]int32, len(all)), make([]int32, len(all))}
 	for i := len(all) - 1; i >= 0; i-- {
+		fs.at[all[i].path] = int32(i)
 		all[i].folded = fold(all[i].path)
 		name := lastName(all[i].folded)
 		next, ok := fs.first[name]
@@ -43,11 +45,6 @@ func (fs *files) same(all []file) bool {
 	return slices.EqualFunc(fs.all, all, func(a, b file) bool { return a.path == b.path && a.kind == b.kind })
 }
 
-// index returns the place of the file with exactly this path.
-func (fs *files) index(path string) (i int, ok bool) {
-	return slices.BinarySearchFunc(fs.all, path, func(f file, path string) int { return strings.Compare(f.path, path) })
-}
-
 // find returns the files that fit a target best, sorted by path, and whether it is
 // the whole path of them. folder is that of the note the link stands in, "" being
 // the vault itself.
@@ -62,12 +59,13 @@ func (fs *files) find(target, folder string) (best []int32, whole bool) {
 			return nil, false
 		}
 	}
-	forms := [2]string{target + ".md", target}
-	if ext := extension(target); ext == "md" || isAttachment[ext] {
-		forms[0], forms[1] = forms[1], forms[0]
+	folded := fold(target)
+	forms := [2]string{".md", ""}
+	if ext := extension(folded); ext == "md" || isAttachment[ext] {
+		forms = [2]string{"", ".md"}
 	}
 	for _, form := range forms {
-		if best, whole = fs.fitting(form, fold(folder), rooted); best != nil {
+		if best, whole = fs.fitting(target+form, folded+form, folder, rooted); best != nil {
 			return best, whole
 		}
 	}
@@ -75,19 +73,19 @@ func (fs *files) find(target, folder string) (best []int32, whole bool) {
 }
 
 // fitting is find for a path or the end of one with its extension.
-func (fs *files) fitting(end, folder string, rooted bool) (best []int32, whole bool) {
-	folded := fold(end)
+func (fs *files) fitting(end, folded, folder string, rooted bool) (best []int32, whole bool) {
 	i, ok := fs.first[lastName(folded)]
 	if !ok {
 		return nil, false
 	}
+	folder = fold(folder)
 	var least rank
 	for ; i >= 0; i = fs.next[i] {
 		path := fs.all[i].folded
 		if !endsIn(path, folded) || rooted && len(path) != len(folded) {
 			continue
 		}
-		r := rank{partial: path != folded, folders: strings.Count(path, "/"), elsewhere: !within(path, folder)}
+		r := rank{partial: path != folded, folders: strings.Count(path, "/"), elsewhere: !below(path, folder)}
 		if best == nil || r.less(least) {
 			best, least = append(best[:0], i), r
 		} else if r == least {
@@ -120,15 +118,17 @@ func (r rank) less(s rank) bool {
 // asSpelt leaves out the files beside which there is one that differs in nothing but
 // case or normalisation and is spelt more as end is.
 func (fs *files) asSpelt(ids []int32, end string) (kept []int32) {
-	composed := norm.NFC.String(end)
 	unlike := func(i int32) int {
-		switch path := fs.all[i].path; {
-		case strings.HasSuffix(path, end):
-			return 0
-		case strings.HasSuffix(norm.NFC.String(path), composed):
-			return 1
+		path := fs.all[i].path
+		for n, end := range []string{end, lastName(end)} {
+			switch {
+			case strings.HasSuffix(path, end):
+				return 2 * n
+			case strings.HasSuffix(norm.NFC.String(path), norm.NFC.String(end)):
+				return 2*n + 1
+			}
 		}
-		return 2
+		return 4
 	}
 	for _, i := range ids {
 		if !slices.ContainsFunc(ids, func(j int32) bool {
@@ -148,13 +148,13 @@ func fold(s string) string {
 		ascii = s[i] < utf8.RuneSelf
 	}
 	if !ascii {
-		s = blanks.Replace(norm.NFC.String(s))
+		s = nonBreaking.Replace(norm.NFC.String(s))
 	}
 	return strings.ToLower(s)
 }
 
-// blanks are those that Obsidian takes for spaces in a path.
-var blanks = strings.NewReplacer("\u00A0", " ", "\u202F", " ")
+// nonBreaking are the blanks that Obsidian takes for spaces in a path.
+var nonBreaking = strings.NewReplacer("\u00A0", " ", "\u202F", " ")
 
 // endsIn says whether the last elements of path are those of end.
 func endsIn(path, end string) bool {
@@ -162,8 +162,8 @@ func endsIn(path, end string) bool {
 	return ok && (rest == "" || rest[len(rest)-1] == '/')
 }
 
-// within says whether path lies in folder or below it.
-func within(path, folder string) bool {
+// below says whether path lies in folder or below it.
+func below(path, folder string) bool {
 	return folder == "" || len(path) > len(folder) && path[len(folder)] == '/' && path[:len(folder)] == folder
 }
 
@@ -186,7 +186,7 @@ func extension(path string) string {
 	if dot < 0 {
 		return ""
 	}
-	return strings.ToLower(name[dot+1:])
+	return fold(name[dot+1:])
 }
 
 // isAttachment has the extensions that make a target one of a file and not of a

@@ -16,7 +16,7 @@ type Graph struct {
 	Behind      string   // why this may not be the present state of the vault; "" when it is
 
 	files *files
-	ids   map[string]int32 // by path: the place in Notes
+	notes []int32 // by file: its place in Notes, -1 when it is not there
 	names names
 	refs  []ref   // by the file they lead to, then as To has them
 	upto  []int32 // by file: the end of its refs; the first of them is where those of the file before end
@@ -33,11 +33,19 @@ type Reference struct {
 
 // Note returns the note with exactly this path.
 func (g *Graph) Note(path string) (*Note, bool) {
-	i, ok := g.ids[path]
-	if !ok {
+	i, ok := g.file(path)
+	if !ok || g.notes[i] < 0 {
 		return nil, false
 	}
-	return &g.Notes[i], true
+	return &g.Notes[g.notes[i]], true
+}
+
+// file returns the place in files of the file with exactly this path.
+func (g *Graph) file(path string) (i int32, ok bool) {
+	if g.files != nil {
+		i, ok = g.files.at[path]
+	}
+	return i, ok
 }
 
 // To returns the links of other notes that lead to the note or attachment at path, by
@@ -51,10 +59,7 @@ func (g *Graph) To(path string) []Reference {
 }
 
 func (g *Graph) to(path string) []ref {
-	if g.files == nil {
-		return nil
-	}
-	i, ok := g.files.index(path)
+	i, ok := g.file(path)
 	if !ok {
 		return nil
 	}

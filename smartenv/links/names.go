@@ -36,7 +36,9 @@ func newNames(notes []Note) names {
 			}
 		}
 	}
-	slices.SortStableFunc(n.texts, func(a, b linkText) int { return cmp.Compare(a.hash, b.hash) })
+	slices.SortFunc(n.texts, func(a, b linkText) int {
+		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.note, b.note), cmp.Compare(a.link, b.link))
+	})
 	return n
 }
 
@@ -73,4 +75,12 @@ func (g *Graph) linkedAs(text string) (paths []string) {
 }
 
 // phrase makes texts equal that differ in case, normalisation or blanks.
-func phrase(text string) string { return strings.Join(strings.Fields(fold(text)), " ") }
+func phrase(text string) string { return squeeze(fold(text)) }
+
+// squeeze leaves one blank of several, and none at the ends.
+func squeeze(s string) string {
+	if strings.TrimSpace(s) == s && !strings.Contains(s, "  ") && !strings.ContainsAny(s, "\t\n\r") {
+		return s
+	}
+	return strings.Join(strings.Fields(s), " ")
+}

@@ -73,13 +73,20 @@ func (r *reader) read(ctx context.Context, before *Graph, closed func(string) bo
 		all = append(all, file{path: e.note.Path, kind: ToNote})
 	}
 	slices.SortFunc(all, func(a, b file) int { return strings.Compare(a.path, b.path) })
-	if before == nil || !before.files.same(all) {
-		return r.graph(entries, newFiles(all), unlisted), took, nil
-	}
-	if !changed && before.Unlisted == unlisted && before.Behind == "" {
+	same := before != nil && before.files.same(all)
+	switch {
+	case !same:
+		g = r.graph(entries, newFiles(all), false)
+	case changed:
+		g = r.graph(entries, before.files, true)
+	case before.Unlisted == unlisted && before.Behind == "":
 		return before, took, nil
+	default:
+		again := *before
+		g = &again
 	}
-	return r.graph(entries, before.files, unlisted), took, nil
+	g.Unlisted, g.Behind = unlisted, ""
+	return g, took, nil
 }
 
 // addUnseen adds to a listing the files of the graph before that are not in it but
@@ -118,7 +125,7 @@ func (r *reader) addUnseen(ctx context.Context, before *Graph, notes []note.List
 
 // update reads those of the notes, listed at the time at, that are not known as they
 // are now, and forgets all others. It returns what is known of the notes that are
-// still there, in their order, and whether it has changed.
+// still there, in their order, and whether there are any that no Graph has.
 func (r *reader) update(ctx context.Context, listed []note.Listed, at time.Time) (there []*entry, changed bool, err error) {
 	var todo []int
 	entries := make([]*entry, len(listed))
@@ -144,7 +151,6 @@ func (r *reader) update(ctx context.Context, listed []note.Listed, at time.Time)
 	})
 	for k, i := range todo {
 		if e := entries[i]; done[k] && e != nil {
-			changed = changed || e.own || r.known[e.note.Path] == nil
 			r.known[e.note.Path] = e
 		}
 	}
@@ -158,7 +164,7 @@ func (r *reader) update(ctx context.Context, listed []note.Listed, at time.Time)
 	for _, e := range entries {
 		if e != nil {
 			known[e.note.Path] = e
-			there = append(there, e)
+			there, changed = append(there, e), changed || e.own
 		}
 	}
 	r.known = known
@@ -188,7 +194,7 @@ func (r *reader) readNote(listed note.Listed, e *entry, at time.Time) (*entry, e
 }
 
 // graph makes the graph of what is known of the notes.
-func (r *reader) graph(entries []*entry, files *files, unlisted int) *Graph {
+func (r *reader) graph(entries []*entry, files *files, same bool) *Graph {
 	var unreadable []string
 	notes := make([]Note, 0, len(entries))
 	own := make([]bool, 0, len(entries))
@@ -199,8 +205,8 @@ func (r *reader) graph(entries []*entry, files *files, unlisted int) *Graph {
 			unreadable = append(unreadable, e.note.Path)
 		}
 	}
-	g := newGraph(notes, own, files)
-	g.Unreadable, g.Unlisted = unreadable, unlisted
+	g := newGraph(notes, own, files, same)
+	g.Unreadable = unreadable
 	for i := range g.Notes {
 		e := r.known[g.Notes[i].Path]
 		e.note, e.own = g.Notes[i], false

@@ -2,10 +2,10 @@ package links
 
 import (
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
-
-	"golang.org/x/text/unicode/norm"
+	"unicode/utf8"
 )
 
 // A Match is how a text was found to name a note or attachment.
@@ -38,15 +38,14 @@ func (g *Graph) Resolve(target, subpath, from string) Resolution {
 
 func (g *Graph) resolve(target, subpath, from string, known outlines) Resolution {
 	r := Resolution{Target: Target{Kind: ToNothing}}
-	if g.files == nil {
+	if target == "" {
+		if i, ok := g.file(from); ok {
+			r = Resolution{Target: g.target(i, subpath, known), MatchedBy: ByPath}
+		}
 		return r
 	}
-	if target == "" {
-		i, ok := g.files.index(from)
-		if !ok {
-			return r
-		}
-		return Resolution{Target: g.target(&g.files.all[i], subpath, known), MatchedBy: ByPath}
+	if g.files == nil {
+		return r
 	}
 	best, whole := g.files.find(target, parent(from))
 	if best == nil {
@@ -55,7 +54,7 @@ func (g *Graph) resolve(target, subpath, from string, known outlines) Resolution
 	if r.MatchedBy = ByFilename; whole {
 		r.MatchedBy = ByPath
 	}
-	r.Target = g.target(&g.files.all[best[0]], subpath, known)
+	r.Target = g.target(best[0], subpath, known)
 	if len(best) > 1 && r.Target.Kind != ToExcluded {
 		for _, i := range best {
 			if f := &g.files.all[i]; f.kind != ToExcluded {
@@ -69,26 +68,26 @@ func (g *Graph) resolve(target, subpath, from string, known outlines) Resolution
 	return r
 }
 
-// target is what a link to f and a place in it leads to. Places in files that are not
+// target is what a link to a file and a place in it leads to. Places in files that are not
 // read are not known, so that none is missing.
-func (g *Graph) target(f *file, subpath string, known outlines) Target {
+func (g *Graph) target(i int32, subpath string, known outlines) Target {
+	f := &g.files.all[i]
 	if f.kind == ToExcluded {
 		return Target{Kind: ToExcluded}
 	}
 	t := Target{Kind: f.kind, Path: f.path}
-	i, read := g.ids[f.path]
-	if subpath == "" || !read {
+	if subpath == "" || g.notes[i] < 0 {
 		return t
 	}
 	if known[i] == nil {
-		known[i] = newOutline(&g.Notes[i])
+		known[i] = newOutline(&g.Notes[g.notes[i]])
 	}
 	line, ok := known[i].find(subpath)
 	t.Line, t.MissingSubpath = line, !ok
 	return t
 }
 
-// outlines are the outlines of notes, by their place in Graph.Notes.
+// outlines are the outlines of notes, by file.
 type outlines map[int32]*outline
 
 // An outline is the headings and blocks of a note for the links to them.
@@ -147,13 +146,20 @@ func steps(subpath string) (names []string) {
 // punctuation, which a link cannot hold, and counts several as one.
 func step(heading string) string {
 	spaced := strings.Map(func(r rune) rune {
-		if strings.ContainsRune("!\"#$%&()*+,.:;<=>?@^`{|}~/[]\\", r) {
+		if r < utf8.RuneSelf && unlinkable[r] {
 			return ' '
 		}
 		return r
-	}, norm.NFC.String(heading))
-	return strings.ToLower(strings.Join(strings.Fields(spaced), " "))
+	}, fold(heading))
+	return squeeze(spaced)
 }
+
+var unlinkable = func() (set [utf8.RuneSelf]bool) {
+	for _, r := range "!\"#$%&()*+,.:;<=>?@^`{|}~/[]\\" {
+		set[r] = true
+	}
+	return set
+}()
 
 // Find resolves what a person or model writes: "[[Note#Heading|text]]", "![[…]]", a
 // Markdown link, bare text or a path; when no file fits, the aliases of notes and the
@@ -167,13 +173,16 @@ func (g *Graph) Find(text, from string) Resolution {
 		target, subpath, _ := strings.Cut(uri, "#")
 		return g.search(decode(target), decode(subpath), from)
 	}
-	text = strings.ReplaceAll(text, `\`, "/")
+	text = slashes.ReplaceAllString(text, "/")
 	if r := g.search(text, "", from); r.MatchedBy != "" {
 		return r
 	}
 	target, subpath, _ := strings.Cut(text, "#")
 	return g.search(strings.TrimSpace(target), strings.TrimSpace(subpath), from)
 }
+
+// slashes are what separates folders, as it is written in this system or that.
+var slashes = regexp.MustCompile(`[/\\]+`)
 
 // cutScheme cuts "note://", the resource scheme of the server, off.
 func cutScheme(text string) (rest string, ok bool) {
@@ -205,8 +214,8 @@ func (g *Graph) search(target, subpath, from string) Resolution {
 	if len(paths) == 0 {
 		return r
 	}
-	i, _ := g.files.index(paths[0])
-	r = Resolution{Target: g.target(&g.files.all[i], subpath, outlines{}), MatchedBy: match}
+	i, _ := g.file(paths[0])
+	r = Resolution{Target: g.target(i, subpath, outlines{}), MatchedBy: match}
 	if len(paths) > 1 {
 		r.Candidates = slices.Sorted(slices.Values(paths))
 	}
