@@ -40,43 +40,60 @@ const listers = 8
 // folder together, while the folder is open, which costs a fraction of asking for
 // each by its path. When ctx ends no further folder is read.
 func (v *Vault) ListStat(ctx context.Context) (notes []Listed, unreadable int, err error) {
+	l, err := v.walk(ctx, false)
+	return l.notes, l.unreadable, err
+}
+
+// ListAll is ListStat that also tells, of the same walk, the exact paths of all
+// files that are no notes, sorted. Those that cannot be used as a path are left out
+// silently.
+func (v *Vault) ListAll(ctx context.Context) (notes []Listed, others []string, unreadable int, err error) {
+	l, err := v.walk(ctx, true)
+	return l.notes, l.others, l.unreadable, err
+}
+
+// walk lists the vault, with others than notes when it is asked to.
+func (v *Vault) walk(ctx context.Context, others bool) (all listing, err error) {
 	root, err := v.current(rootDoubt)
 	if err != nil {
-		return nil, 0, err
+		return listing{}, err
 	}
 	for folders := []string{""}; len(folders) > 0; {
 		found := make([]listing, len(folders))
 		parallel.Do(listers, len(folders), 1, func(i, _ int) {
 			if ctx.Err() == nil {
-				found[i] = v.list(root, folders[i])
+				found[i] = v.list(root, folders[i], others)
 			}
 		})
 		if err := ctx.Err(); err != nil {
-			return nil, 0, err
+			return listing{}, err
 		}
 		if folders[0] == "" && found[0].err != nil {
-			return nil, 0, &LostError{disk.Cause(found[0].err)}
+			return listing{}, &LostError{disk.Cause(found[0].err)}
 		}
 		folders = nil
-		for i := range found {
-			notes, folders = append(notes, found[i].notes...), append(folders, found[i].folders...)
-			unreadable += found[i].unreadable
+		for _, l := range found {
+			all.notes, all.others = append(all.notes, l.notes...), append(all.others, l.others...)
+			all.unreadable += l.unreadable
+			folders = append(folders, l.folders...)
 		}
 	}
-	slices.SortFunc(notes, func(a, b Listed) int { return strings.Compare(a.Path, b.Path) })
-	return notes, unreadable, nil
+	slices.SortFunc(all.notes, func(a, b Listed) int { return strings.Compare(a.Path, b.Path) })
+	slices.Sort(all.others)
+	return all, nil
 }
 
-// A listing is what stands in one folder.
+// A listing is what stands in one folder, or in the vault.
 type listing struct {
 	notes      []Listed
+	others     []string // paths of files that are no notes, when they are asked for
 	folders    []string
 	unreadable int
 	err        error
 }
 
 // list lists one folder, "" being the vault itself.
-func (v *Vault) list(root *disk.Root, folder string) (l listing) {
+func (v *Vault) list(root *disk.Root, folder string, others bool) (l listing) {
 	entries, infos, err := v.readDir(root, folder)
 	if l.err = err; err != nil && !errors.Is(err, fs.ErrNotExist) {
 		l.unreadable++
@@ -84,12 +101,17 @@ func (v *Vault) list(root *disk.Root, folder string) (l listing) {
 	for i, entry := range entries {
 		path := slashpath.Join(folder, entry.Name())
 		isNote := !entry.IsDir() && isMarkdown(path)
+		isOther := !entry.IsDir() && !isNote
 		switch reason := checkPath(path); {
-		case reason == reasonHidden || !entry.IsDir() && !isNote:
+		case reason == reasonHidden || isOther && (!others || reason != ""):
 		case reason != "":
 			l.unreadable++
 		case entry.IsDir():
 			l.folders = append(l.folders, path)
+		case isOther:
+			if disk.IsRegular(entry.Type()) || v.reaches(path) {
+				l.others = append(l.others, path)
+			}
 		case disk.IsRegular(entry.Type()):
 			l.notes = append(l.notes, Listed{path, infos[i]})
 		default:
@@ -104,6 +126,12 @@ func (v *Vault) list(root *disk.Root, folder string) (l listing) {
 		}
 	}
 	return l
+}
+
+// reaches says whether path leads to a file that Read would read.
+func (v *Vault) reaches(path string) bool {
+	_, err := v.Stat(path)
+	return err == nil
 }
 
 // readDir lists a folder below root, "" being root itself, and examines what is
