@@ -81,7 +81,7 @@ func (o *outline) section(asked string) (span, error) {
 	for _, fits := range []func(h heading) bool{
 		func(h heading) bool { return h.title == bare },
 		func(h heading) bool { return folded(h.key) == key },
-		func(h heading) bool { return h.plain == title },
+		func(h heading) bool { return h.plain == title && title != "" },
 		func(h heading) bool { return h.endsPath(parts) },
 	} {
 		var found []heading
@@ -151,11 +151,11 @@ func headingOf(line string) (title string, ok bool) {
 	return title, marks > 0 && marks <= 6 && title != "" && len(title) < len(rest)
 }
 
-// plain is a heading as links spell it: Obsidian puts blanks for what means
-// something in a link, and does not look at case.
+// plain is a heading as Obsidian compares it with what a link names: punctuation
+// counts as a blank, and case does not matter.
 func plain(title string) string {
 	return folded(strings.Map(func(r rune) rune {
-		if strings.ContainsRune("#^|:%[]\\", r) {
+		if strings.ContainsRune("!\"#$%&()*+,.:;<=>?@^`{|}~/[]\\", r) {
 			return ' '
 		}
 		return r
@@ -237,7 +237,7 @@ func (o *outline) noSection(asked string, headings []heading) error {
 }
 
 var (
-	blockIDPattern  = regexp.MustCompile(`(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t\r]*$`)
+	blockIDPattern  = regexp.MustCompile(`(?:^|[ \t]|\]\])\^([A-Za-z0-9-]+)[ \t\r]*$`)
 	listItemPattern = regexp.MustCompile(`^[ \t]*(?:[-*+]|\d+[.)])[ \t]`)
 )
 

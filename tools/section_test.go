@@ -3,7 +3,9 @@ package tools
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -41,7 +43,7 @@ other
 ` + "```\n# no heading ^no\n\ncode\n```\n\n^code" + `
 
 ## Kiln
-twice
+![[a.png]]^glued
 ### Deep   down
 end`
 
@@ -83,6 +85,7 @@ func TestSection(t *testing.T) {
 		{"lf.md", "#^CUT", 10, 11, "^cut"},
 		{"lf.md", "^two-lines", 15, 16, "^two-lines"},
 		{"lf.md", "^table", 23, 25, "^table"},
+		{"lf.md", "^glued", 36, 36, "^glued"},
 		{"lf.md", "^code", 27, 33, "^code"},
 		{"crlf.md", "Garden", 6, 17, "#Garden"},
 		{"crlf.md", "^table", 23, 25, "^table"},
@@ -125,7 +128,7 @@ func TestSectionMissed(t *testing.T) {
 		{"n.md", "Roses: old", `could be any of "#Garden#Roses: old" (lines 9-13), "#Workshop#Roses: old" (lines 19-21): pass`},
 		{"n.md", "Workshop#C# tips", `did you mean`},
 		{"n.md", "no heading", `no section "no heading": `},
-		{"n.md", "^no", `no block "^no": the note has "^cut", "^two-lines", "^table", "^code"`},
+		{"n.md", "^no", `no block "^no": the note has "^cut", "^two-lines", "^table", "^code", "^glued"`},
 		{"n.md", strings.Repeat("x", 1_000_000), `section has 1000000 bytes: pass a heading`},
 		{"n.md", strings.Repeat("x", 4000), `no section "xxx`},
 		{"n.md", strings.Repeat("#", 4000), `no section "###`},
@@ -227,41 +230,120 @@ func TestLinesOfHits(t *testing.T) {
 	}
 }
 
-// The key of every block of the real vaults leads to its lines, however many notes
-// use marks of their own in headings.
-func TestSectionsOfVaults(t *testing.T) {
-	for _, name := range []string{"obsidian-help-en", "plugin-vault"} {
-		dir := filepath.Join("..", "..", "shared", "vaults", name)
-		v, err := note.OpenVault(dir)
-		if err != nil {
-			continue
-		}
-		paths, _, err := v.List()
-		if err != nil {
+// readVault reads the notes of a vault, by their paths.
+func readVault(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	v, err := note.OpenVault(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	paths, _, err := v.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := map[string]string{}
+	for _, path := range paths {
+		if notes[path], err = v.Read(path); err != nil {
 			t.Fatal(err)
 		}
+	}
+	return notes
+}
+
+// The key of every block in real vaults leads to its lines, and the path of every
+// heading to it or to an error that lists it.
+func TestSectionsOfVaults(t *testing.T) {
+	dirs := []string{filepath.Join("..", "testdata", "demo", "vault")}
+	if shared := filepath.Join("..", "..", "shared", "vaults"); !missing(t, shared) && !testing.Short() {
+		for _, name := range []string{"control-pt-crlf", "datasci-es", "edge-mini", "obsidian-help-en", "spec-pt-emoji"} {
+			dirs = append(dirs, filepath.Join(shared, name))
+		}
+	}
+	for _, dir := range dirs {
 		checked := 0
-		for _, path := range paths {
-			raw, err := v.Read(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+		for path, raw := range readVault(t, dir) {
 			o := newOutline(path, raw)
-			for _, b := range o.blocks {
+			for i, b := range o.blocks {
+				if i%5 != 0 {
+					continue
+				}
 				checked++
 				if got, err := o.section(b.Key); err != nil || got != o.spanOf(b) {
 					t.Errorf("section %q of %s = %v, %v; want lines %d-%d", b.Key, path, got, err, b.Start, b.End)
 				}
 			}
-			for _, h := range o.headings() {
-				if got, err := o.section(strings.Join(append(h.above, h.title), "#")); err == nil && got != h.span || err != nil && !strings.Contains(err.Error(), "could be any of") {
+			for i, h := range o.headings() {
+				if i%5 != 0 {
+					continue
+				}
+				got, err := o.section(strings.Join(append(h.above, h.title), "#"))
+				if err == nil && got != h.span && got.key != h.key || err != nil && !strings.Contains(err.Error(), "could be any of") {
 					t.Errorf("path of %q in %s = %v, %v; want %v", h.key, path, got, err, h.span)
 				}
 			}
 		}
-		v.Close()
-		t.Logf("%s: %d blocks", name, checked)
+		if checked == 0 {
+			t.Errorf("no blocks in %s", dir)
+		}
 	}
+}
+
+// missing says whether shared data is not there, which is a fault where it must be.
+func missing(t *testing.T, path string) bool {
+	t.Helper()
+	_, err := os.Stat(path)
+	if err != nil && os.Getenv("CI") == "true" {
+		t.Fatal(err)
+	}
+	return err != nil
+}
+
+// The headings and blocks that the links of Obsidian's own manual name are found in
+// the notes they link to.
+func TestSectionsOfLinks(t *testing.T) {
+	dir := filepath.Join("..", "..", "shared", "vaults", "obsidian-help-en")
+	if missing(t, dir) {
+		t.Skip("no ../shared")
+	}
+	notes := readVault(t, dir)
+	byName := map[string]string{}
+	for path := range notes {
+		byName[strings.TrimSuffix(strings.ToLower(filepath.Base(path)), ".md")] = path
+	}
+	link := regexp.MustCompile(`\[\[([^\]|#\n]*)#([^\]|\n]+?)\\?(?:\||\]\])`)
+	found, lost := 0, map[string]bool{}
+	for from, raw := range notes {
+		for _, m := range link.FindAllStringSubmatch(raw, -1) {
+			to := byName[strings.ToLower(filepath.Base(m[1]))]
+			if _, exact := notes[m[1]+".md"]; exact {
+				to = m[1] + ".md"
+			}
+			if m[1] == "" {
+				to = from
+			}
+			if to == "" {
+				continue // an example
+			}
+			if _, err := newOutline(to, notes[to]).section(m[2]); err != nil {
+				if lost[m[2]] = true; !slices.Contains(notInManual, m[2]) {
+					t.Errorf("%s: %s: %v", from, m[0], err)
+				}
+				continue
+			}
+			found++
+		}
+	}
+	if found < 100 || len(lost) != len(notInManual) {
+		t.Errorf("%d links lead to sections and %d to none, want many and %d", found, len(lost), len(notInManual))
+	}
+}
+
+// notInManual are what leads nowhere in Obsidian either, or to the first of two
+// headings, of which an error names both here.
+var notInManual = []string{
+	"Connect to a remote vault",                                                             // twice in that note
+	"# header", "#`\u00a0will search generically across the vault, whereas\u00a0`[[## team", // examples
 }
 
 // What is asked of a large note costs no more than reading it a few times.
