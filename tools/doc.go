@@ -2,7 +2,7 @@
 //
 //	search_notes   notes by the meaning of a question   search_notes.go
 //	related_notes  notes near one note                  related_notes.go
-//	get_note       the text of one note                 get_note.go
+//	get_note       the text of notes                    get_note.go
 //	index_status   what is searchable, and what is not  index_status.go
 //
 // Each tool's file holds its description for language models, its two JSON

@@ -135,7 +135,7 @@ func TestSectionMissed(t *testing.T) {
 		{"n.md", "\u202e", `no section "`},
 		{"one.md", "Any", `no section "Any": the note has no headings; leave section out, or pass lines`},
 		{"one.md", "^any", `no block "^any": the note has no block ids`},
-		{"bad.md", "H", `no section "H": did you mean`},
+		{"bad.md", "H", `no section "H": the note has "#H�" (lines 2-3)`},
 		{"huge.md", "Here", `does not cut notes over 300000 bytes into sections; leave section out, or pass lines`},
 		{"many.md", "Same", `"#Same[10]" (lines 19-20), 20 more: pass one of these keys`},
 		{"ids.md", "^ones", `no block "^ones": the note has "^one", "^two"`},
