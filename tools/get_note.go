@@ -203,7 +203,7 @@ func (out *NoteOutput) take(in NoteInput, raw string) error {
 		return fmt.Errorf("%q: %w", out.Path, err)
 	}
 	if len(in.Lines) > 0 && found.last < in.Lines[1] {
-		out.Warning = strings.TrimSpace(out.Warning + fmt.Sprintf(" The note ends with line %d.", found.last))
+		out.Warning = strings.TrimSpace(out.Warning + fmt.Sprintf(" The note ends with line %d%s.", found.last, o.where()))
 	}
 	out.Text, _ = note.BlockText(o.text, found.first, found.last)
 	out.Lines, out.Section = lines(found.first, found.last), found.key

@@ -23,7 +23,7 @@ func TestNotePages(t *testing.T) {
 		write(t, filepath.Join(s.vault.Root(), name+".md"), []byte(text))
 		for _, selected := range []string{"", `,"lines":[1,60]`} {
 			whole := ask[NoteOutput](t, s, fmt.Sprintf(`{"path":"%s.md","max_chars":400000%s}`, name, selected))
-			for _, limit := range []int{3, 79, 80, 81, 120, 400} {
+			for _, limit := range []int{3, 76, 77, 78, 79, 120, 400} {
 				got, offset, pages := "", 0, 0
 				for ; ; pages++ {
 					page := ask[NoteOutput](t, s, fmt.Sprintf(`{"path":"%s.md","max_chars":%d,"offset":%d%s}`, name, limit, offset, selected))

@@ -15,6 +15,7 @@ type outline struct {
 	raw    string
 	text   string // in which lines count: of a drawing what is written in it
 	lines  int
+	drawn  bool // text is what is written in a drawing, and not the file
 	blocks []note.Block
 }
 
@@ -30,6 +31,7 @@ func newOutline(path, raw string) *outline {
 	return &outline{
 		path: path, raw: raw, text: text,
 		lines:  1 + strings.Count(text, "\n"),
+		drawn:  text != decoded,
 		blocks: note.Parse(path, decoded, note.Rules{}).Blocks,
 	}
 }
@@ -37,7 +39,7 @@ func newOutline(path, raw string) *outline {
 // lineSpan returns the lines from first to last, or to the end of the note.
 func (o *outline) lineSpan(first, last int) (span, error) {
 	if first > o.lines {
-		return span{}, fmt.Errorf("lines begins at %d, and there are %d lines: the note has changed, or was cut; pass others", first, o.lines)
+		return span{}, fmt.Errorf("lines begins at %d, and there are %d lines%s: pass lines up to %[2]d", first, o.lines, o.where())
 	}
 	found := span{first: first, last: min(last, o.lines)}
 	least := o.lines + 1
@@ -47,6 +49,14 @@ func (o *outline) lineSpan(first, last int) (span, error) {
 		}
 	}
 	return found, nil
+}
+
+// where says in what lines count, when that is not the file.
+func (o *outline) where() string {
+	if o.drawn {
+		return " of text in the drawing"
+	}
+	return ""
 }
 
 // spanOf is where a block stands; one that is never closed goes to the end.

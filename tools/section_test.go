@@ -57,6 +57,7 @@ func TestSection(t *testing.T) {
 	crlf := strings.ReplaceAll(sectioned, "\n", "\r\n")
 	write(t, filepath.Join(s.vault.Root(), "lf.md"), []byte(sectioned))
 	write(t, filepath.Join(s.vault.Root(), "crlf.md"), []byte(crlf))
+	write(t, filepath.Join(s.vault.Root(), "open.md"), []byte("---\na: b\ntext"))
 	write(t, filepath.Join(s.vault.Root(), "bom.md"), []byte("\ufeff"+sectioned[len("---\ntags: [x]\n---\nbefore\n\n"):]))
 	for _, tt := range []struct {
 		path, asked string
@@ -92,6 +93,7 @@ func TestSection(t *testing.T) {
 		{"crlf.md", "^cut", 10, 11, "^cut"},
 		{"crlf.md", "#Garden#Roses: old#{3}", 12, 13, "#Garden#Roses: old#{3}"}, // which the plugin has of the note with LF
 		{"bom.md", "garden", 1, 12, "#Garden"},
+		{"open.md", "#---frontmatter---", 1, 3, "#---frontmatter---"}, // never closed: to the end
 	} {
 		in := DefaultNote(tt.path)
 		in.Section = tt.asked
@@ -188,7 +190,8 @@ func TestLines(t *testing.T) {
 		{"bom.md", `[1,1]`, "\ufeffa", []int{1, 1}, "#", ""},
 		{"bad.md", `[2,2]`, "b\ufffd", []int{2, 2}, "#", "not valid UTF-8"},
 		{"Sketch.excalidraw.md", `[1,2]`, "first element\nsecond", []int{1, 2}, "#", ""},
-		{"Sketch.excalidraw.md", `[5,5]`, "there are 2 lines", nil, "error", ""},
+		{"Sketch.excalidraw.md", `[2,3]`, "second", []int{2, 2}, "#", "The note ends with line 2 of text in the drawing."},
+		{"Sketch.excalidraw.md", `[5,5]`, "there are 2 lines of text in the drawing: pass lines up to 2", nil, "error", ""},
 	} {
 		text, isError := callTool(t, s, "get_note", fmt.Sprintf(`{"path":%q,"lines":%s}`, tt.path, tt.lines))
 		if isError || tt.section == "error" {
