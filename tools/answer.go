@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -168,17 +167,17 @@ func (s *Server) folders(snap *smartenv.Snapshot, names []string) ([]string, err
 }
 
 // resolve turns a path argument into the exact path of a file in the vault.
-func (s *Server) resolve(asked string) (string, error) {
+func (s *Server) resolve(ctx context.Context, asked string) (string, error) {
 	exact, err := s.vault.Resolve(asked)
 	if err != nil {
-		return "", s.fileError(asked, err)
+		return "", s.fileError(ctx, asked, err)
 	}
 	return exact, nil
 }
 
 // fileError words an error of the vault for a model. It never names a place on
 // the host.
-func (s *Server) fileError(asked string, err error) error {
+func (s *Server) fileError(ctx context.Context, asked string, err error) error {
 	var ambiguous *note.AmbiguousError
 	var refused *note.RefusedError
 	var lost *note.LostError
@@ -192,7 +191,7 @@ func (s *Server) fileError(asked string, err error) error {
 	case errors.Is(err, note.ErrNotDownloaded):
 		return fmt.Errorf("%q is not read: %w: open it in Finder or Obsidian, then try again", shorten(asked, 300), note.ErrNotDownloaded)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("no note at %q: %s", shorten(asked, 300), s.instead(asked))
+		return fmt.Errorf("no note at %q: %s", shorten(note.Discreet(asked), 300), s.instead(ctx, asked))
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%q may not be read: check its permissions (on macOS, give the app that runs this server access under Privacy & Security, Files & Folders or Full Disk Access)", shorten(asked, 300))
 	}
@@ -220,32 +219,6 @@ func (s *Server) scrubError(err error) error {
 		return err
 	}
 	return errors.New(text)
-}
-
-// instead proposes what to do about a path that is not there: notes of the
-// same name elsewhere, when the index has some.
-func (s *Server) instead(asked string) string {
-	const most = 5
-	var same []string
-	if snap := s.loaded.Load(); snap != nil {
-		want := stem(strings.ReplaceAll(asked, `\`, "/"))
-		for i := range snap.Sources {
-			source := &snap.Sources[i]
-			listed := source.State != smartenv.Missing && source.State != smartenv.Excluded
-			if listed && stem(source.Path) == want && len(same) < most {
-				same = append(same, strconv.Quote(source.Path))
-			}
-		}
-	}
-	if len(same) == 0 {
-		return "pass a path as search_notes returns it, such as Folder/Note.md"
-	}
-	return "did you mean " + strings.Join(same, " or ") + "?"
-}
-
-// stem is a note's name without folder and extension, in lower case.
-func stem(notePath string) string {
-	return strings.TrimSuffix(strings.ToLower(path.Base(notePath)), ".md")
 }
 
 func checkPath(p string) error {

@@ -197,3 +197,24 @@ func shorten(s string, n int) string {
 	}
 	return strings.ToValidUTF8(s[:n], "") + "…"
 }
+
+// integers decodes an array of whole numbers, each as integer takes it, into dst.
+func (a *args) integers(name string, dst *[]int) {
+	v, ok := a.value(name)
+	if !ok {
+		return
+	}
+	list, ok := v.([]any)
+	numbers := make([]int, len(list))
+	for i, item := range list {
+		raw, _ := json.Marshal(item)
+		one := args{values: map[string]json.RawMessage{name: raw}}
+		one.integer(name, &numbers[i])
+		ok = ok && item != nil && len(one.wrong) == 0
+	}
+	if !ok {
+		a.fail("%s is %s: pass an array of whole numbers, such as [10, 20]", name, a.shown(name))
+		return
+	}
+	*dst = numbers
+}

@@ -50,7 +50,7 @@ func TestNoteCut(t *testing.T) {
 	s := serverOf(t, nil)
 	text := strings.Repeat("aü😀\n", 100) // 400 code points
 	write(t, filepath.Join(s.vault.Root(), "n.md"), []byte(text))
-	for _, limit := range []int{1, 2, 3, 50, 80, 100, 399, 400, 401} {
+	for _, limit := range []int{1, 2, 3, 50, 70, 100, 399, 400, 401} {
 		out, err := s.Note(t.Context(), NoteInput{Path: "n.md", MaxChars: limit})
 		if err != nil {
 			t.Fatal(err)
@@ -62,8 +62,8 @@ func TestNoteCut(t *testing.T) {
 		if out.Truncated != (limit < 400) || out.TotalChars != 400 {
 			t.Errorf("max_chars %d: truncated %v, total %d", limit, out.Truncated, out.TotalChars)
 		}
-		body, marker, cut := strings.Cut(out.Text, "\n\n[cut here: the note has 400 characters; ")
-		if !strings.HasPrefix(text, body) || cut && !strings.HasSuffix(marker, "max_chars]") {
+		body, marker, cut := strings.Cut(out.Text, "\n\n[cut here: the text has 400 characters; ")
+		if !strings.HasPrefix(text, body) || cut && marker != "pass next_offset as offset to go on]" {
 			t.Errorf("max_chars %d: %q", limit, out.Text)
 		}
 		if wantMarker := limit >= 100 && limit < 400; cut != wantMarker {
@@ -76,7 +76,7 @@ func TestNoteCeiling(t *testing.T) {
 	s := serverOf(t, nil)
 	write(t, filepath.Join(s.vault.Root(), "n.md"), []byte(strings.Repeat("x", 400_001)))
 	out, err := s.Note(t.Context(), NoteInput{Path: "n.md", MaxChars: 400_000})
-	if err != nil || len(out.Text) != 400_000 || !strings.HasSuffix(out.Text, "; max_chars goes up to 400000]") {
+	if err != nil || len(out.Text) != 400_000 || !strings.HasSuffix(out.Text, "400001 characters; pass next_offset as offset to go on]") {
 		t.Errorf("%d bytes ending in %q, %v", len(out.Text), out.Text[len(out.Text)-80:], err)
 	}
 }

@@ -93,7 +93,7 @@ func (s *Server) Related(ctx context.Context, in RelatedInput) (RelatedOutput, e
 	if err != nil {
 		return RelatedOutput{}, err
 	}
-	path, err := s.indexed(snap, in.Path)
+	path, err := s.indexed(ctx, snap, in.Path)
 	if err != nil {
 		return RelatedOutput{}, err
 	}
@@ -135,7 +135,7 @@ func (s *Server) Related(ctx context.Context, in RelatedInput) (RelatedOutput, e
 // indexed resolves a path. A note that is not on disk but is in the index is
 // accepted, so that the index can say what became of it. Of a path that is refused
 // the index may not even tell that it has it.
-func (s *Server) indexed(snap *smartenv.Snapshot, asked string) (string, error) {
+func (s *Server) indexed(ctx context.Context, snap *smartenv.Snapshot, asked string) (string, error) {
 	exact, err := s.vault.Resolve(asked)
 	if err == nil {
 		return exact, nil
@@ -145,7 +145,7 @@ func (s *Server) indexed(snap *smartenv.Snapshot, asked string) (string, error) 
 	if _, known := snap.Source(slashed); known && !errors.As(err, &refused) {
 		return slashed, nil
 	}
-	return "", s.fileError(asked, err)
+	return "", s.fileError(ctx, asked, err)
 }
 
 func relatedRow(hit search.Hit) RelatedRow {

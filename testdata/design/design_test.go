@@ -56,7 +56,7 @@ var allowed = map[string]string{
 	"smartenv/verify":   "simd smartenv smartenv/note smartenv/parallel",
 	"smartenv/measure":  "simd smartenv smartenv/note smartenv/parallel smartenv/search smartenv/verify", // verify: the rules under which inputs are rebuilt
 	"smartenv/gen":      "bert smartenv smartenv/note weights weights/builtin",
-	"tools":             "smartenv smartenv/links smartenv/note smartenv/property smartenv/search smartenv/verify tools/stdio mcp jsonrpc norm",
+	"tools":             "smartenv smartenv/links smartenv/note smartenv/property smartenv/search smartenv/verify tools/stdio mcp jsonrpc norm", // norm: names are compared as people read them
 	"tools/stdio":       "mcp jsonrpc sys",
 	"tools/cli":         "smartenv smartenv/measure smartenv/verify tools", // smartenv: which note the timing of related asks for
 }
