@@ -118,32 +118,30 @@ const nothingEmbedded = "nothing in this vault has a vector that can be used: in
 // emptyReason says why an answer has no rows; "" when it has some. scope is the name of
 // the argument that chose the pools, advice what to do when all scores were too low.
 func emptyReason(a search.Answer, q search.Query, scope, advice string) string {
-	hidden := hiddenBy(a)
+	hidden := slices.DeleteFunc(slices.Clone(a.Hidden), func(h search.Hidden) bool { return h.Notes == 0 })
 	switch {
 	case len(a.Hits) > 0:
 		return ""
 	case a.Best != nil:
 		return fmt.Sprintf("nothing scored %s or more: the best was %s for %q; %s",
 			decimal(fourDecimals(q.MinScore)), decimal(fourDecimals(a.Best.Score)), a.Best.Path, advice)
-	case strings.HasPrefix(hidden, byFolder+" ") && !strings.Contains(hidden, ","):
+	case len(hidden) == 1 && hidden[0].Filter == byFolder:
 		return "nothing in the folder has a vector in this scope: leave folder out, or take another (index_status lists them)"
-	case hidden != "":
-		return "every note with a vector is left out by filters: " + hidden + "; change them or leave some out"
+	case len(hidden) > 0:
+		return "every note with a vector is left out by filters: " + tell(hidden) + "; change them or leave some out"
 	case q.Scope == search.Notes || q.Scope == search.Blocks:
 		return fmt.Sprintf("no %s have vectors to compare: try %s auto", q.Scope, scope)
 	}
 	return nothingEmbedded
 }
 
-// hiddenBy names the filters that hid something, with the number of notes.
-func hiddenBy(a search.Answer) string {
-	var names []string
-	for _, h := range a.Hidden {
-		if h.Notes > 0 {
-			names = append(names, fmt.Sprintf("%s (%d)", h.Filter, h.Notes))
-		}
+// tell names filters with the number of notes that each hid.
+func tell(hidden []search.Hidden) string {
+	var parts []string
+	for _, h := range hidden {
+		parts = append(parts, fmt.Sprintf("%s (%d)", h.Filter, h.Notes))
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(parts, ", ")
 }
 
 // What an answer may lack without a warning: one note in ten that is left out,

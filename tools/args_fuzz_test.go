@@ -20,6 +20,7 @@ func FuzzArgs(f *testing.F) {
 		`{"path":"Folder\\Note.md","max_chars":1e300}`, `{"path":"\ud800","limit":" 7.0 ","folder":"\u202e"}`, `{"limit":7.5,"limit":8}`,
 		`{"min_score":"NaN","include_text":1,"folder":{"a":"b"},"` + strings.Repeat("\x7f", 70) + `":1}`, `{"query":1e999,"limit":[` + "\n" + `]}`, "{\"query\":\"\xff\"}",
 		`{"min_score":"0x1p-2","limit":"Infinity"}`,
+		`{"filters":{"a":["x",1,true],"b":null},"tags":["","#a"],"exclude_folder":"","modified_after":"2026-02-30","level":"blocks"}`, `{"filters":"{\"a\":1}"}`,
 	} {
 		f.Add([]byte(raw))
 	}
@@ -29,7 +30,7 @@ func FuzzArgs(f *testing.F) {
 		if err == nil && search.check() == nil {
 			n := len([]rune(search.Query))
 			if n < 1 || n > 8192 || search.Limit < 1 || search.Limit > 100 || !(-1 <= search.MinScore && search.MinScore <= 1) ||
-				!slices.Contains([]string{"auto", "notes", "blocks"}, search.Scope) || slices.Contains(search.Folder, "") {
+				!slices.Contains([]string{"auto", "notes", "blocks"}, search.Scope) || search.SectionsPerNote < 1 || search.SectionsPerNote > 5 {
 				t.Errorf("%q is let through as %+v", raw, search)
 			}
 		}
@@ -51,7 +52,9 @@ func decodeNote(raw []byte) (NoteInput, error) {
 // fieldOf are the arguments by the fields that they fill.
 var fieldOf = map[string]string{
 	"Query": "query", "Path": "path", "Limit": "limit", "MaxChars": "max_chars", "MinScore": "min_score",
-	"Scope": "scope", "Folder": "folder", "IncludeText": "include_text",
+	"Scope": "scope", "IncludeText": "include_text", "SectionsPerNote": "sections_per_note", "Level": "level", "UnlinkedOnly": "unlinked_only",
+	"Folder": "folder", "ExcludeFolder": "exclude_folder", "Tags": "tags", "Properties": "filters",
+	"ModifiedAfter": "modified_after", "ModifiedBefore": "modified_before",
 }
 
 // checkArgs looks at what a tool made of its arguments.
@@ -72,8 +75,11 @@ func checkArgs[In any](t *testing.T, raw []byte, decode func([]byte) (In, error)
 		t.Fatalf("%q is accepted", raw)
 	}
 	written := map[string]any{}
-	for i := range reflect.TypeFor[In]().NumField() {
-		name, got := fieldOf[reflect.TypeFor[In]().Field(i).Name], reflect.ValueOf(in).Field(i).Interface()
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[In]()) {
+		if field.Anonymous {
+			continue
+		}
+		name, got := fieldOf[field.Name], reflect.ValueOf(in).FieldByIndex(field.Index).Interface()
 		if written[name] = got; !agrees(got, said[name]) {
 			t.Errorf("%q: %s is %v, want %v", raw, name, got, said[name])
 		}
@@ -99,10 +105,12 @@ func agrees(got, said any) bool {
 		return got == said || isInt && float64(whole) == max(math.MinInt32, min(said, math.MaxInt32))
 	case bool:
 		return got == said
+	case map[string]any:
+		return reflect.DeepEqual(got, said)
 	case []any:
 		list, ok := got.([]string)
 		for _, item := range said {
-			if item == "" {
+			if item == "" && (len(list) == 0 || list[0] != "") {
 				continue
 			}
 			if len(list) == 0 || list[0] != item {

@@ -32,7 +32,6 @@ type RelatedOutput struct {
 	Path      string       `json:"path"` // of the note asked for, exactly
 	Mode      string       `json:"mode"`
 	Model     string       `json:"model"`
-	Level     string       `json:"level"`
 	Folder    []string     `json:"folder,omitempty"`
 	Related   []RelatedRow `json:"related"`
 	Reason    string       `json:"reason,omitempty"`
@@ -64,9 +63,9 @@ func relatedNotes() tool {
 	return tool{
 		name:  "related_notes",
 		title: "Find related notes",
-		description: `Finds the notes nearest in meaning to one note of the Obsidian vault (mode: semantic). Use it for context, duplicates or missing links (unlinked_only) of a note whose path you know; for a question use search_notes. Needs no model.
+		description: `Finds the notes nearest in meaning to one note of the vault (mode: semantic). Use it for context, duplicates or missing links (unlinked_only); for a question use search_notes.
 
-level auto: the note with notes and sections; notes: with notes; blocks: its sections with theirs. Rows as in search_notes; section is the other note's, own_section this note's nearest one, pair_score their cosine; boilerplate: text that 3 notes or more share. Arguments, scoped_out and coverage as in search_notes. Pass a warning on.`,
+level auto: the note with notes and sections; notes: with notes; blocks: its sections with theirs. As search_notes; section is the other note's, own_section this one's nearest, pair_score their cosine; boilerplate: in 3 notes or more.`,
 		input:     relatedInputSchema,
 		output:    relatedOutputSchema,
 		arguments: append([]string{"path", "limit", "min_score", "level", "unlinked_only"}, filterArguments[:]...),
@@ -138,7 +137,6 @@ func (s *Server) Related(ctx context.Context, in RelatedInput) (RelatedOutput, e
 		Path:      path,
 		Mode:      "semantic",
 		Model:     snap.Model.Name,
-		Level:     in.Level,
 		Folder:    narrow.folders,
 		Related:   []RelatedRow{},
 		Reason:    emptyReason(answer, q, "level", "lower min_score"),
@@ -206,7 +204,7 @@ const relatedInputSchema = `{
     ` + limitProperty + `,
     "min_score": {"type": "number", "minimum": -1, "maximum": 1, "default": 0},
     "level": {"type": "string", "enum": ["auto", "notes", "blocks"], "default": "auto"},
-    "unlinked_only": {"type": "boolean", "default": false},
+    "unlinked_only": {"type": "boolean"},
     ` + bareFilterProperties + `
   },
   "required": ["path"],
@@ -219,10 +217,9 @@ const relatedOutputSchema = `{
     "path": {"type": "string"},
     "mode": {"type": "string"},
     "model": {"type": "string"},
-    "level": {"type": "string"},
     "folder": ` + stringArray + `,
     "related": {"type": "array", "items": {"type": "object"}},
     ` + scoredOutputs + `
   },
-  "required": ["path", "mode", "model", "level", "related", "coverage"]
+  "required": ["path", "mode", "model", "related", "coverage"]
 }`
