@@ -81,6 +81,25 @@ func BenchmarkNearest(b *testing.B) {
 	}
 }
 
+// BenchmarkClosest compares 115,000 blocks with the sections of a note.
+func BenchmarkClosest(b *testing.B) {
+	const n, dims = 115_000, 384
+	rng := rand.New(rand.NewPCG(13, 14))
+	c := &Collection{Dims: dims, Items: make([]Item, n), Vectors: make([]float32, n*dims)}
+	for i := range c.Vectors {
+		c.Vectors[i] = rng.Float32() - 0.5
+	}
+	for _, asked := range []int{1, 4, 10, 64} {
+		b.Run(fmt.Sprintf("sections=%d", asked), func(b *testing.B) {
+			b.SetBytes(4 * n * dims)
+			b.ReportAllocs()
+			for b.Loop() {
+				c.Closest(c.Vectors[:asked*dims])
+			}
+		})
+	}
+}
+
 // BenchmarkInlineFirstLoad loads an inline index with real lengths: a vector of
 // 384 values is about four kilobytes of text.
 func BenchmarkInlineFirstLoad(b *testing.B) {

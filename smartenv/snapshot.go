@@ -124,6 +124,46 @@ func (c *Collection) Scores(dst, q []float32) []float32 {
 	return dst[:n]
 }
 
+// scanned is how many rows Closest scores at a time: what it makes of them stays in
+// the processor's cache.
+const scanned = 256
+
+// Closest tells for every item which of the vectors in qs [n×Dims] is nearest to it,
+// the first of equals, with the dot product. n must not be 0. All rows are read once,
+// however many vectors there are.
+func (c *Collection) Closest(qs []float32) (scores []float32, which []int32) {
+	if len(c.Items) == 0 {
+		return nil, nil
+	}
+	rows, n := len(c.Vectors)/c.Dims, len(qs)/c.Dims
+	var b simd.Matrix
+	b.Resize(c.Dims, n)
+	b.SetColumns(0, qs, n, c.Dims)
+	scores, which = make([]float32, rows), make([]int32, rows)
+	y := make([]float32, scanned*n) // [scanned×n]
+	for first := 0; first < rows; first += scanned {
+		count := min(scanned, rows-first)
+		b.Mul(y, n, c.Vectors[first*c.Dims:], c.Dims, count, nil)
+		for i := range count {
+			row, best := y[i*n:(i+1)*n], 0
+			for j, score := range row {
+				if score > row[best] {
+					best = j
+				}
+			}
+			scores[first+i], which[first+i] = row[best], int32(best)
+		}
+	}
+	if c.places == nil {
+		return scores, which
+	}
+	placedScores, placedWhich := make([]float32, len(c.Items)), make([]int32, len(c.Items))
+	for i, place := range c.places {
+		placedScores[i], placedWhich[i] = scores[place], which[place]
+	}
+	return placedScores, placedWhich
+}
+
 // A Hit is a row with its score.
 type Hit struct {
 	Row   int

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"smart-connections-mcp/simd"
 )
 
 // randomCollection has n unit rows, many of them equal.
@@ -58,6 +60,39 @@ func TestScoresReusesItsResult(t *testing.T) {
 	for i, score := range got {
 		if want := c.Row(i)[0]; score != want {
 			t.Errorf("Scores[%d] = %v, want %v", i, score, want)
+		}
+	}
+}
+
+// Closest is the best of all dot products, the first of equals, whatever the order of
+// the rows and however many there are.
+func TestClosest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	for _, n := range []int{0, 1, 255, 256, 257, 700} {
+		for _, asked := range []int{1, 2, 5, 64} {
+			c := randomCollection(rng, n)
+			if asked > 1 { // rows lie anywhere, and one belongs to no item
+				c.Vectors = append(c.Vectors, 9, 9, 9, 9)
+				for _, place := range rng.Perm(n) {
+					c.places = append(c.places, int32(place))
+				}
+			}
+			qs := randomCollection(rng, asked).Vectors
+			scores, which := c.Closest(qs)
+			if len(scores) != n || len(which) != n {
+				t.Fatalf("Closest of %d items has %d scores and %d numbers", n, len(scores), len(which))
+			}
+			for i := range n {
+				best, at := float32(-1), int32(0)
+				for j := range asked {
+					if dot := simd.Dot(c.Row(i), qs[4*j:4*j+4]); dot > best {
+						best, at = dot, int32(j)
+					}
+				}
+				if scores[i] != best || which[i] != at {
+					t.Fatalf("Closest(%d vectors)[%d of %d] = %v of %d, want %v of %d", asked, i, n, scores[i], which[i], best, at)
+				}
+			}
 		}
 	}
 }

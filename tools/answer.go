@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,12 +45,14 @@ func (c *Coverage) searched(a search.Answer) {
 	c.NotesSearched, c.BlocksSearched = a.SearchedNotes, a.SearchedBlocks
 }
 
-// ScopedOut reports what a folder filter kept out of an answer.
+// ScopedOut reports what filters kept out of an answer.
 type ScopedOut struct {
-	NotesHidden int    `json:"notes_hidden_by_folder"`
-	BestHidden  *Best  `json:"best_hidden,omitempty"` // absent when nothing was hidden
-	BetterMatch bool   `json:"better_match_outside_folder"`
-	Hint        string `json:"hint,omitempty"`
+	NotesHidden  int            `json:"notes_hidden_by_folder"` // by folder and exclude_folder
+	BestHidden   *Best          `json:"best_hidden,omitempty"`  // absent when nothing was hidden
+	BetterMatch  bool           `json:"better_match_outside_folder"`
+	BetterHidden bool           `json:"better_match_hidden"`
+	HiddenBy     map[string]int `json:"hidden_by,omitempty"` // notes by filter; each counts once, under the first that hides it
+	Hint         string         `json:"hint,omitempty"`
 }
 
 // Best is a note with its score.
@@ -58,38 +61,86 @@ type Best struct {
 	Score float64 `json:"score"`
 }
 
-func scopedOut(a search.Answer) *ScopedOut {
-	if a.Hidden == nil {
-		return nil
+// scopedOut is nil when there is no filter by folder and no other filter hid anything.
+func scopedOut(snap *smartenv.Snapshot, a search.Answer, filters []search.Filter) *ScopedOut {
+	out := &ScopedOut{HiddenBy: map[string]int{}}
+	asked := false
+	var best *search.Scored
+	for _, h := range a.Hidden {
+		if h.Filter == byFolder || h.Filter == byExcludeFolder {
+			asked = true
+			out.NotesHidden += h.Notes
+			out.BetterMatch = out.BetterMatch || h.Better
+		}
+		if h.Notes > 0 {
+			out.HiddenBy[h.Filter] = h.Notes
+		}
+		out.BetterHidden = out.BetterHidden || h.Better
+		if h.Best != nil && (best == nil || h.Best.Score > best.Score) {
+			best = h.Best
+		}
 	}
-	out := &ScopedOut{NotesHidden: a.Hidden.Notes, BetterMatch: a.Hidden.Better}
-	if best := a.Hidden.Best; best != nil {
+	if best != nil {
 		out.BestHidden = &Best{Path: best.Path, Score: fourDecimals(best.Score)}
 	}
-	if out.BetterMatch {
-		out.Hint = "a note outside the folder matches better than every note inside: leave folder out to see it"
+	if out.BetterHidden {
+		out.Hint = wayTo(snap, best.Path, filters)
+	}
+	if !asked && len(out.HiddenBy) == 0 {
+		return nil
 	}
 	return out
+}
+
+// wayTo says which filters to leave out to see the note at path.
+func wayTo(snap *smartenv.Snapshot, path string, filters []search.Filter) string {
+	source, _ := snap.Source(path)
+	var hiding []string
+	for _, f := range filters {
+		switch {
+		case f.Keep(source):
+		case f.Name == byModified:
+			hiding = append(hiding, "modified_after and modified_before")
+		default:
+			hiding = append(hiding, f.Name)
+		}
+	}
+	if len(hiding) == 1 && hiding[0] == byFolder {
+		return "a note outside the folder matches better than every note inside: leave folder out to see it"
+	}
+	return "a note that was left out matches better than every note shown: leave out " + strings.Join(hiding, " and ") + " to see it"
 }
 
 // nothingEmbedded is the reason of an empty answer from a vault without vectors.
 const nothingEmbedded = "nothing in this vault has a vector that can be used: index_status says why; mostly it helps to open the vault in Obsidian and let Smart Connections finish"
 
-// emptyReason says why an answer has no rows; "" when it has some. advice is
-// what to do when all scores were too low.
-func emptyReason(a search.Answer, q search.Query, advice string) string {
+// emptyReason says why an answer has no rows; "" when it has some. scope is the name of
+// the argument that chose the pools, advice what to do when all scores were too low.
+func emptyReason(a search.Answer, q search.Query, scope, advice string) string {
+	hidden := slices.DeleteFunc(slices.Clone(a.Hidden), func(h search.Hidden) bool { return h.Notes == 0 })
 	switch {
 	case len(a.Hits) > 0:
 		return ""
 	case a.Best != nil:
 		return fmt.Sprintf("nothing scored %s or more: the best was %s for %q; %s",
 			decimal(fourDecimals(q.MinScore)), decimal(fourDecimals(a.Best.Score)), a.Best.Path, advice)
-	case a.Hidden != nil && a.Hidden.Notes > 0:
+	case len(hidden) == 1 && hidden[0].Filter == byFolder:
 		return "nothing in the folder has a vector in this scope: leave folder out, or take another (index_status lists them)"
+	case len(hidden) > 0:
+		return "every note with a vector is left out by filters: " + tell(hidden) + "; change them or leave some out"
 	case q.Scope == search.Notes || q.Scope == search.Blocks:
-		return fmt.Sprintf("no %s have vectors to compare: try scope auto", q.Scope)
+		return fmt.Sprintf("no %s have vectors to compare: try %s auto", q.Scope, scope)
 	}
 	return nothingEmbedded
+}
+
+// tell names filters with the number of notes that each hid.
+func tell(hidden []search.Hidden) string {
+	var parts []string
+	for _, h := range hidden {
+		parts = append(parts, fmt.Sprintf("%s (%d)", h.Filter, h.Notes))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // What an answer may lack without a warning: one note in ten that is left out,
@@ -153,17 +204,20 @@ func (s *Server) semantic(ctx context.Context) (*smartenv.Snapshot, error) {
 	return snap, nil
 }
 
-// folders resolves the folder argument. The vault's root, however written,
-// means no filter.
+// folders resolves the folder argument. "/" and what else means the whole vault is no
+// filter.
 func (s *Server) folders(snap *smartenv.Snapshot, names []string) ([]string, error) {
-	var below []string
-	for _, name := range names {
-		if strings.Trim(name, "./\\ ") == "" {
-			return nil, nil
-		}
-		below = append(below, name)
+	if slices.ContainsFunc(names, everywhere) {
+		return nil, nil
 	}
-	return search.ResolveFolders(snap, below)
+	return search.ResolveFolders(snap, names)
+}
+
+// everywhere says whether a folder name means the vault with all its folders. The empty
+// one means the root alone.
+func everywhere(name string) bool {
+	name = strings.TrimSpace(name)
+	return name != "" && strings.Trim(name, "./\\ ") == ""
 }
 
 // resolve turns a path argument into the exact path of a file in the vault.

@@ -164,6 +164,14 @@ func (a *args) boolean(name string, dst *bool) {
 // texts decodes an array of strings, or a single string, into dst. Empty
 // strings are left out.
 func (a *args) texts(name string, dst *[]string) {
+	a.places(name, dst)
+	if *dst = slices.DeleteFunc(*dst, func(s string) bool { return s == "" }); len(*dst) == 0 {
+		*dst = nil
+	}
+}
+
+// places is texts for folders, of which "" is one: the vault's root.
+func (a *args) places(name string, dst *[]string) {
 	v, ok := a.value(name)
 	if !ok {
 		return
@@ -176,15 +184,30 @@ func (a *args) texts(name string, dst *[]string) {
 	for _, item := range list {
 		s, isText := item.(string)
 		ok = ok && isText
-		if s != "" {
-			texts = append(texts, s)
-		}
+		texts = append(texts, s)
 	}
 	if !ok {
 		a.fail(`%s is %s: pass an array of strings, such as ["Projects"]`, name, a.shown(name))
 		return
 	}
 	*dst = texts
+}
+
+// object decodes an object, or a string that holds one, into dst.
+func (a *args) object(name string, dst *map[string]any) {
+	v, ok := a.value(name)
+	if !ok {
+		return
+	}
+	object, ok := v.(map[string]any)
+	if s, isText := v.(string); isText {
+		ok = json.Unmarshal([]byte(s), &object) == nil
+	}
+	if !ok {
+		a.fail(`%s is %s: pass an object, such as {"status": "draft"}`, name, a.shown(name))
+		return
+	}
+	*dst = object
 }
 
 // shown is an argument as the client sent it, shortened.

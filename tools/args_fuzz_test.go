@@ -21,6 +21,7 @@ func FuzzArgs(f *testing.F) {
 		`{"min_score":"NaN","include_text":1,"folder":{"a":"b"},"` + strings.Repeat("\x7f", 70) + `":1}`, `{"query":1e999,"limit":[` + "\n" + `]}`, "{\"query\":\"\xff\"}",
 		`{"min_score":"0x1p-2","limit":"Infinity"}`,
 		`{"paths":["A.md","","B.md"],"lines":["1",2.0],"section":"A#B","offset":"7","frontmatter":"true"}`, `{"lines":[1e300,null]}`, `{"lines":[[1],"x"]}`,
+		`{"filters":{"a":["x",1,true],"b":null},"tags":["","#a"],"exclude_folder":"","modified_after":"2026-02-30","level":"blocks"}`, `{"filters":"{\"a\":1}"}`,
 	} {
 		f.Add([]byte(raw))
 	}
@@ -30,7 +31,7 @@ func FuzzArgs(f *testing.F) {
 		if err == nil && search.check() == nil {
 			n := len([]rune(search.Query))
 			if n < 1 || n > 8192 || search.Limit < 1 || search.Limit > 100 || !(-1 <= search.MinScore && search.MinScore <= 1) ||
-				!slices.Contains([]string{"auto", "notes", "blocks"}, search.Scope) || slices.Contains(search.Folder, "") {
+				!slices.Contains([]string{"auto", "notes", "blocks"}, search.Scope) || search.SectionsPerNote < 1 || search.SectionsPerNote > 5 {
 				t.Errorf("%q is let through as %+v", raw, search)
 			}
 		}
@@ -52,8 +53,10 @@ func decodeNote(raw []byte) (NoteInput, error) {
 // fieldOf are the arguments by the fields that they fill.
 var fieldOf = map[string]string{
 	"Query": "query", "Path": "path", "Limit": "limit", "MaxChars": "max_chars", "MinScore": "min_score",
-	"Scope": "scope", "Folder": "folder", "IncludeText": "include_text",
+	"Scope": "scope", "IncludeText": "include_text", "SectionsPerNote": "sections_per_note", "Level": "level", "UnlinkedOnly": "unlinked_only",
 	"Paths": "paths", "Lines": "lines", "Section": "section", "Offset": "offset", "Frontmatter": "frontmatter",
+	"Folder": "folder", "ExcludeFolder": "exclude_folder", "Tags": "tags", "Properties": "filters",
+	"ModifiedAfter": "modified_after", "ModifiedBefore": "modified_before",
 }
 
 // checkArgs looks at what a tool made of its arguments.
@@ -74,8 +77,11 @@ func checkArgs[In any](t *testing.T, raw []byte, decode func([]byte) (In, error)
 		t.Fatalf("%q is accepted", raw)
 	}
 	written := map[string]any{}
-	for i := range reflect.TypeFor[In]().NumField() {
-		name, got := fieldOf[reflect.TypeFor[In]().Field(i).Name], reflect.ValueOf(in).Field(i).Interface()
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[In]()) {
+		if field.Anonymous {
+			continue
+		}
+		name, got := fieldOf[field.Name], reflect.ValueOf(in).FieldByIndex(field.Index).Interface()
 		if written[name] = got; !agrees(got, said[name]) {
 			t.Errorf("%q: %s is %v, want %v", raw, name, got, said[name])
 		}
@@ -101,13 +107,15 @@ func agrees(got, said any) bool {
 		return got == said || isInt && float64(whole) == max(math.MinInt32, min(said, math.MaxInt32))
 	case bool:
 		return got == said
+	case map[string]any:
+		return reflect.DeepEqual(got, said)
 	case []any:
 		if numbers, ok := got.([]int); ok {
 			return len(numbers) == len(said) // each is as lenient as a single one
 		}
 		list, ok := got.([]string)
 		for _, item := range said {
-			if item == "" {
+			if item == "" && (len(list) == 0 || list[0] != "") {
 				continue
 			}
 			if len(list) == 0 || list[0] != item {

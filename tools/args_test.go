@@ -34,7 +34,14 @@ func TestArgsAccepted(t *testing.T) {
 		{`{"query":"q","include_text":"True"}`, defaults},
 		{`{"query":"q","folder":["A","B/C"]}`, edited(func(in *SearchInput) { in.Folder = []string{"A", "B/C"} })},
 		{`{"query":"q","folder":"A"}`, edited(func(in *SearchInput) { in.Folder = []string{"A"} })},
-		{`{"query":"q","folder":""}`, defaults},
+		{`{"query":"q","folder":""}`, edited(func(in *SearchInput) { in.Folder = []string{""} })}, // the root's own notes
+		{`{"query":"q","folder":null,"tags":"","filters":null}`, defaults},
+		{`{"query":"q","exclude_folder":["A",""]}`, edited(func(in *SearchInput) { in.ExcludeFolder = []string{"A", ""} })},
+		{`{"query":"q","tags":["#a","","b/c"]}`, edited(func(in *SearchInput) { in.Tags = []string{"#a", "b/c"} })},
+		{`{"query":"q","tags":"a"}`, edited(func(in *SearchInput) { in.Tags = []string{"a"} })},
+		{`{"query":"q","filters":{"a":["x",2],"b":true}}`, edited(func(in *SearchInput) { in.Properties = map[string]any{"a": []any{"x", 2.0}, "b": true} })},
+		{`{"query":"q","filters":"{\"a\": \"x\"}"}`, edited(func(in *SearchInput) { in.Properties = map[string]any{"a": "x"} })},
+		{`{"query":"q","sections_per_note":"3"}`, edited(func(in *SearchInput) { in.SectionsPerNote = 3 })},
 		{`{"query":"q","folder":[]}`, defaults},
 		{`{"query":"q","scope":"notes"}`, edited(func(in *SearchInput) { in.Scope = "notes" })},
 	} {
@@ -49,7 +56,7 @@ func TestArgsRefused(t *testing.T) {
 	for _, tt := range []struct{ raw, want string }{
 		{`[]`, `arguments must be a JSON object: pass for example {"query": "…"}`},
 		{`"query"`, `arguments must be a JSON object`},
-		{`{"querry":"q"}`, `unknown argument "querry": search_notes takes query, limit, min_score, scope, folder, include_text`},
+		{`{"querry":"q"}`, `unknown argument "querry": search_notes takes query, limit, min_score, scope, sections_per_note, include_text, folder, exclude_folder, tags, filters, modified_after, modified_before`},
 		{`{"b":1,"a":2,"Query":3}`, `unknown argument "Query", "a", "b": search_notes takes`},
 		{`{"query":7}`, `query is 7: pass a string`},
 		{`{"query":["a"]}`, `query is ["a"]: pass a string`},
@@ -65,6 +72,9 @@ func TestArgsRefused(t *testing.T) {
 		{`{"include_text":"yes"}`, `include_text is "yes": pass true or false`},
 		{`{"folder":7}`, `folder is 7: pass an array of strings, such as ["Projects"]`},
 		{`{"folder":["A",7]}`, `folder is ["A",7]: pass an array of strings`},
+		{`{"filters":["a"]}`, `filters is ["a"]: pass an object, such as {"status": "draft"}`},
+		{`{"filters":"status = draft"}`, `filters is "status = draft": pass an object`},
+		{`{"tags":7}`, `tags is 7: pass an array of strings`},
 		{`{"folder":{"a":"b"}}`, `folder is {"a":"b"}: pass an array of strings`},
 	} {
 		if _, err := decodeSearch([]byte(tt.raw)); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -9,7 +9,8 @@ import (
 )
 
 // fit makes the answer at most maxAnswer bytes: first all excerpts are cut to
-// one length that fits, nearly the longest, then rows are left out from the end.
+// one length that fits, nearly the longest, then further sections are left out, then
+// rows from the end.
 func (o *SearchOutput) fit() {
 	if size(o) <= maxAnswer {
 		return
@@ -31,12 +32,19 @@ func (o *SearchOutput) fit() {
 	if try(0, note.Prefix16) {
 		return
 	}
-	bare := o.Results
-	kept := rowsThatFit(len(bare), func(k int) int {
+	bare, sections := slices.Clone(o.Results), false
+	for i := range bare {
+		sections = sections || bare[i].MoreSections != nil
+		bare[i].MoreSections = nil
+	}
+	keep := func(k int) int {
 		o.Results, o.NextStep = bare[:k], leftOut(k, len(bare))
+		if sections {
+			o.NextStep = "further sections were left out; " + o.NextStep
+		}
 		return size(o)
-	})
-	o.Results, o.NextStep = bare[:kept], leftOut(kept, len(bare))
+	}
+	keep(rowsThatFit(len(bare), keep))
 }
 
 // fit leaves out rows from the end until the answer is at most maxAnswer bytes.
@@ -73,15 +81,23 @@ func withExcerpts(rows []Row, limit int, cut cutter) []Row {
 	rows = slices.Clone(rows)
 	for i := range rows {
 		row := &rows[i]
-		if row.Excerpt == "" || note.Len16(row.Excerpt) <= limit {
-			continue
-		}
-		row.Excerpt = cut(row.Excerpt, limit)
-		if row.Excerpt == "" {
-			row.ExcerptMissing = "left out to keep the answer short"
+		shortenExcerpt(&row.Excerpt, &row.ExcerptMissing, limit, cut)
+		row.MoreSections = slices.Clone(row.MoreSections)
+		for j := range row.MoreSections {
+			more := &row.MoreSections[j]
+			shortenExcerpt(&more.Excerpt, &more.ExcerptMissing, limit, cut)
 		}
 	}
 	return rows
+}
+
+func shortenExcerpt(excerpt, missing *string, limit int, cut cutter) {
+	if *excerpt == "" || note.Len16(*excerpt) <= limit {
+		return
+	}
+	if *excerpt = cut(*excerpt, limit); *excerpt == "" {
+		*missing = "left out to keep the answer short"
+	}
 }
 
 func shortened(limit int) string {
@@ -92,5 +108,8 @@ func shortened(limit int) string {
 }
 
 func leftOut(kept, of int) string {
+	if kept == of {
+		return fmt.Sprintf("all excerpts were left out to keep the answer under %d bytes: pass a lower limit, or read the notes with get_note", maxAnswer)
+	}
 	return fmt.Sprintf("rows %d to %d were left out to keep the answer under %d bytes: pass a folder or a higher min_score to see others", kept+1, of, maxAnswer)
 }

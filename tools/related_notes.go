@@ -3,6 +3,8 @@ package tools
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"smart-connections-mcp/smartenv"
@@ -12,15 +14,17 @@ import (
 
 // RelatedInput asks for notes near one note. Begin with DefaultRelated.
 type RelatedInput struct {
-	Path     string   // of the note, as note.Vault.Resolve takes it
-	Limit    int      // 1 to 100 rows
-	MinScore float64  // cosine, -1 to 1
-	Folder   []string // only notes below one of these; empty means everywhere
+	Path         string  // of the note, as note.Vault.Resolve takes it
+	Limit        int     // 1 to 100 rows
+	MinScore     float64 // cosine, -1 to 1
+	Level        string  // auto: the note with notes and sections; notes: with notes; blocks: its sections with sections
+	UnlinkedOnly bool    // no notes that it links to or that link to it
+	Filters
 }
 
 // DefaultRelated returns the input with everything but the path at its default.
 func DefaultRelated(path string) RelatedInput {
-	return RelatedInput{Path: path, Limit: defaultLimit}
+	return RelatedInput{Path: path, Limit: defaultLimit, Level: string(search.Auto)}
 }
 
 // RelatedOutput is the answer of related_notes.
@@ -46,20 +50,25 @@ type RelatedRow struct {
 	Section string  `json:"section,omitempty"` // key of the block that is nearest
 	Lines   []int   `json:"lines,omitempty"`
 	Stale   bool    `json:"stale,omitempty"`
+
+	// When a block matched: the section of the asking note that is nearest to it.
+	OwnSection string   `json:"own_section,omitempty"`
+	OwnLines   []int    `json:"own_lines,omitempty"`
+	PairScore  *float64 `json:"pair_score,omitempty"` // cosine of the two sections; nil when the asking note has none
+
+	Boilerplate bool `json:"boilerplate,omitempty"` // the section stands word for word in three notes or more
 }
 
 func relatedNotes() tool {
 	return tool{
 		name:  "related_notes",
 		title: "Find related notes",
-		description: `Finds the notes nearest in meaning to one note of the user's Obsidian vault (mode: semantic), as the Smart Connections sidebar does. Use it to find context, duplicates or missing links for a note whose path you know; for a question use search_notes. It compares the vectors that the plugin stored, so it needs no model and works offline. It does not follow links or tags.
+		description: `Finds the notes nearest in meaning to one note of the vault (mode: semantic). Use it for context, duplicates or missing links (unlinked_only); for a question use search_notes.
 
-Each row of related is one note, best first: path (pass it to get_note); score (cosine, compare only within one answer); matched (the note as a whole, or a block, which is one section); section and lines of the nearest section; stale when its text has changed since it was embedded.
-
-A note without a vector is an error that says why. coverage counts what was compared. Pass a warning on to the user. When related is empty, reason says why. With folder, scoped_out tells whether something outside it is nearer. truncated and next_step appear when the answer was cut to size.`,
+level auto: the note with notes and sections; notes: with notes; blocks: its sections with theirs. As search_notes; section is the other note's, own_section this one's nearest, pair_score their cosine; boilerplate: in 3 notes or more.`,
 		input:     relatedInputSchema,
 		output:    relatedOutputSchema,
-		arguments: []string{"path", "limit", "min_score", "folder"},
+		arguments: append([]string{"path", "limit", "min_score", "level", "unlinked_only"}, filterArguments[:]...),
 		run: func(ctx context.Context, s *Server, a *args) (any, error) {
 			in, err := relatedInput(a)
 			if err != nil {
@@ -75,12 +84,18 @@ func relatedInput(a *args) (RelatedInput, error) {
 	a.text("path", &in.Path)
 	a.integer("limit", &in.Limit)
 	a.number("min_score", &in.MinScore)
-	a.texts("folder", &in.Folder)
+	a.text("level", &in.Level)
+	a.boolean("unlinked_only", &in.UnlinkedOnly)
+	in.Filters.decode(a)
 	return in, a.err()
 }
 
 func (in RelatedInput) check() error {
-	return errors.Join(checkPath(in.Path), between("limit", in.Limit, 1, maxLimit), between("min_score", in.MinScore, -1, 1))
+	wrong := []error{checkPath(in.Path), between("limit", in.Limit, 1, maxLimit), between("min_score", in.MinScore, -1, 1)}
+	if levels := []string{string(search.Auto), string(search.Notes), string(search.Blocks)}; !slices.Contains(levels, in.Level) {
+		wrong = append(wrong, fmt.Errorf("level is %q: pass %s", shorten(in.Level, 40), strings.Join(levels, ", ")))
+	}
+	return errors.Join(append(wrong, in.Filters.check())...)
 }
 
 // Related ranks the vault's notes by how near they are to one of them. The
@@ -97,14 +112,22 @@ func (s *Server) Related(ctx context.Context, in RelatedInput) (RelatedOutput, e
 	if err != nil {
 		return RelatedOutput{}, err
 	}
-	folders, err := s.folders(snap, in.Folder)
+	unlinked := ""
+	if in.UnlinkedOnly {
+		unlinked = path
+	}
+	narrow, err := s.narrow(ctx, snap, in.Filters, unlinked)
 	if err != nil {
 		return RelatedOutput{}, err
 	}
-	q := search.Query{Limit: in.Limit, MinScore: float32(in.MinScore), Scope: search.Auto, Folders: folders}
+	q := search.Query{Limit: in.Limit, MinScore: float32(in.MinScore), Scope: search.Scope(in.Level), Filters: narrow.filters, Pairs: true}
 	var answer search.Answer
 	err = s.compute(ctx, func() (err error) {
-		answer, err = search.Related(snap, path, q)
+		if q.Scope == search.Blocks {
+			answer, err = search.RelatedBlocks(snap, path, q)
+		} else {
+			answer, err = search.Related(snap, path, q)
+		}
 		return err
 	})
 	if err != nil {
@@ -114,22 +137,31 @@ func (s *Server) Related(ctx context.Context, in RelatedInput) (RelatedOutput, e
 		Path:      path,
 		Mode:      "semantic",
 		Model:     snap.Model.Name,
-		Folder:    folders,
+		Folder:    narrow.folders,
 		Related:   []RelatedRow{},
-		Reason:    emptyReason(answer, q, "lower min_score"),
-		ScopedOut: scopedOut(answer),
+		Reason:    emptyReason(answer, q, "level", "lower min_score"),
+		ScopedOut: scopedOut(snap, answer, q.Filters),
 		Coverage:  coverage(snap),
-		Warning:   s.warning(snap),
+		Warning:   sentences(ownWarning(snap, path, answer), s.warning(snap), narrow.warning),
 	}
 	for _, hit := range answer.Hits {
 		out.Related = append(out.Related, relatedRow(hit))
 	}
 	out.Coverage.searched(answer)
-	if source, ok := snap.Source(path); ok && source.State == smartenv.Stale {
-		out.Warning = strings.TrimSpace("This note has changed since it was embedded, so its neighbours are those of its older text. " + out.Warning)
-	}
 	out.fit()
 	return out, nil
+}
+
+// ownWarning says what of the note itself was not compared as it stands now.
+func ownWarning(snap *smartenv.Snapshot, path string, a search.Answer) string {
+	var stale, many string
+	if source, ok := snap.Source(path); ok && source.State == smartenv.Stale {
+		stale = "This note has changed since it was embedded, so its neighbours are those of its older text."
+	}
+	if a.OwnLeftOut > 0 {
+		many = fmt.Sprintf("This note has many sections: the longest were compared, %d others were not.", a.OwnLeftOut)
+	}
+	return sentences(stale, many)
 }
 
 // indexed resolves a path. A note that is not on disk but is in the index is
@@ -149,14 +181,20 @@ func (s *Server) indexed(ctx context.Context, snap *smartenv.Snapshot, asked str
 }
 
 func relatedRow(hit search.Hit) RelatedRow {
-	return RelatedRow{
-		Path:    hit.Path,
-		Score:   fourDecimals(hit.Score),
-		Matched: string(hit.Matched),
-		Section: hit.Section(),
-		Lines:   lines(hit.Lines()),
-		Stale:   hit.Stale,
+	row := RelatedRow{
+		Path:        hit.Path,
+		Score:       fourDecimals(hit.Score),
+		Matched:     string(hit.Matched),
+		Section:     hit.Section(),
+		Lines:       lines(hit.Lines()),
+		Stale:       hit.Stale,
+		Boilerplate: hit.Repeated,
 	}
+	if pair := hit.Pair; pair != nil {
+		score := fourDecimals(pair.Score)
+		row.OwnSection, row.OwnLines, row.PairScore = pair.Section, lines(pair.Start, pair.End), &score
+	}
+	return row
 }
 
 const relatedInputSchema = `{
@@ -164,8 +202,10 @@ const relatedInputSchema = `{
   "properties": {
     ` + pathProperty + `,
     ` + limitProperty + `,
-    "min_score": {"type": "number", "minimum": -1, "maximum": 1, "default": 0, "description": "Leave out notes below this cosine."},
-    ` + folderProperty + `
+    "min_score": {"type": "number", "minimum": -1, "maximum": 1, "default": 0},
+    "level": {"type": "string", "enum": ["auto", "notes", "blocks"], "default": "auto"},
+    "unlinked_only": {"type": "boolean"},
+    ` + bareFilterProperties + `
   },
   "required": ["path"],
   "additionalProperties": false

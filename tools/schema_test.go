@@ -111,8 +111,8 @@ func TestSchemasAgreeWithCode(t *testing.T) {
 	s := serverOf(t, vaultNotes())
 	required := map[string]string{"search_notes": `"query":"rose"`, "related_notes": `"path":"Short.md"`, "get_note": `"path":"Short.md"`}
 	defaults := map[string]map[string]any{
-		"search_notes":  {"limit": DefaultSearch("").Limit, "min_score": DefaultSearch("").MinScore, "scope": DefaultSearch("").Scope, "include_text": DefaultSearch("").IncludeText},
-		"related_notes": {"limit": DefaultRelated("").Limit, "min_score": DefaultRelated("").MinScore},
+		"search_notes":  {"limit": DefaultSearch("").Limit, "min_score": DefaultSearch("").MinScore, "scope": DefaultSearch("").Scope, "sections_per_note": DefaultSearch("").SectionsPerNote, "include_text": DefaultSearch("").IncludeText},
+		"related_notes": {"limit": DefaultRelated("").Limit, "min_score": DefaultRelated("").MinScore, "level": DefaultRelated("").Level},
 		"get_note":      {"max_chars": DefaultNote("").MaxChars},
 	}
 	for _, tool := range all() {

@@ -100,7 +100,7 @@ func (s *Server) Health(ctx context.Context, canary string) (HealthOutput, error
 	}
 	var asked []*smartenv.Source
 	if canary != "" {
-		exact, err := s.indexed(snap, canary)
+		exact, err := s.indexed(ctx, snap, canary)
 		if err != nil {
 			return HealthOutput{}, fmt.Errorf("canary_path: %w", err)
 		}

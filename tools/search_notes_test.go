@@ -131,9 +131,9 @@ func TestSearchScopedOut(t *testing.T) {
 		want   *ScopedOut
 	}{
 		{"", nil},
-		{"Workshop", &ScopedOut{NotesHidden: 4, BestHidden: &Best{"Garden/Compost.md", 1}, BetterMatch: true,
+		{"Workshop", &ScopedOut{NotesHidden: 4, BestHidden: &Best{"Garden/Compost.md", 1}, BetterMatch: true, BetterHidden: true, HiddenBy: map[string]int{"folder": 4},
 			Hint: "a note outside the folder matches better than every note inside: leave folder out to see it"}},
-		{"Garden", &ScopedOut{NotesHidden: 4, BestHidden: &Best{"Workshop/Glaze.md", 0.7071}}},
+		{"Garden", &ScopedOut{NotesHidden: 4, BestHidden: &Best{"Workshop/Glaze.md", 0.7071}, HiddenBy: map[string]int{"folder": 4}}},
 	} {
 		in := DefaultSearch("compost")
 		if tt.folder != "" {

@@ -8,14 +8,14 @@
 //
 // Rules, in the order in which they apply:
 //
-//   - filters (folder, the note itself) come before ranking: a folder that
-//     holds one note of five thousand is found with a limit of one;
-//   - what the filter hid is reported, with the best score it hid;
+//   - filters (such as folders, and the note itself) come before ranking: a folder
+//     that holds one note of five thousand is found with a limit of one;
+//   - what each filter hid is reported, with the best score it hid;
 //   - a frontmatter block counts for its note but is never quoted: the passage
 //     shown is the note's best other block, or its beginning;
 //   - the order is total: score, then path, so equal questions get equal
 //     answers.
 //
 // Scores are cosines. The package knows nothing of MCP, and reads a note from
-// disk only in [Hit.Passage].
+// disk only in [Hit.Passages].
 package search

@@ -40,13 +40,13 @@ func TestPassageFaults(t *testing.T) {
 					for k, more := 1, true; more; k++ {
 						time.Sleep(time.Minute)
 						in.From(k)
-						p := hit.Passage(v, 1000)
+						p := hit.Passages(v, 1000)[0]
 						calls, _ := in.From(0)
 						more = len(calls) > 0
 						if wrong := wrongUnder(f, p, want, dir); wrong != "" {
 							t.Errorf("call %d, %q: %s: %+v", k, calls, wrong, p)
 						}
-						if p := hit.Passage(v, 1000); p.Text != want || p.Missing != "" || p.Stale {
+						if p := hit.Passages(v, 1000)[0]; p.Text != want || p.Missing != "" || p.Stale {
 							t.Errorf("after call %d, %q, had failed: %+v", k, calls, p)
 						}
 					}

@@ -3,6 +3,7 @@ package search
 import (
 	"fmt"
 	"path"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -91,7 +92,8 @@ func parents(notePath string) []string {
 // ResolveFolders turns folder names as a person writes them into the vault's
 // own spelling. A name is a path of whole segments from the vault's root; case,
 // Unicode normalisation, slashes at the ends and \ for / make no difference.
-// Two folders that differ only in case are both taken.
+// Two folders that differ only in case are both taken. "" is the root itself, for
+// the notes that lie in no folder.
 func ResolveFolders(s *smartenv.Snapshot, names []string) ([]string, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -100,7 +102,10 @@ func ResolveFolders(s *smartenv.Snapshot, names []string) ([]string, error) {
 	var resolved []string
 	for _, name := range names {
 		want := foldPath(name)
-		found := false
+		found := want == ""
+		if found {
+			resolved = append(resolved, "")
+		}
 		for _, f := range known {
 			if foldPath(f.Path) == want {
 				resolved, found = append(resolved, f.Path), true
@@ -131,22 +136,20 @@ func nearest(want string, known []Folder) []string {
 // foldPath is the form in which folder names are compared.
 func foldPath(name string) string {
 	name = strings.Trim(strings.ReplaceAll(strings.TrimSpace(name), `\`, "/"), "/")
-	name = strings.TrimPrefix(name, "./")
-	return norm.NFC.String(strings.ToLower(norm.NFC.String(name)))
+	return Fold(strings.TrimPrefix(name, "./"))
 }
 
-// folderFilter returns the test "does this source lie below one of folders".
-func folderFilter(s *smartenv.Snapshot, folders []string) func(source int) bool {
-	if len(folders) == 0 {
-		return func(int) bool { return true }
-	}
-	return func(source int) bool {
-		notePath := s.Sources[source].Path
-		for _, f := range folders {
-			if strings.HasPrefix(notePath, f) && len(notePath) > len(f) && notePath[len(f)] == '/' {
-				return true
-			}
+// Fold is the form in which names are compared without regard to case and Unicode
+// normalisation.
+func Fold(name string) string { return norm.NFC.String(strings.ToLower(norm.NFC.String(name))) }
+
+// Within says whether a note lies below one of folders, which come from
+// ResolveFolders.
+func Within(notePath string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(f string) bool {
+		if f == "" {
+			return !strings.Contains(notePath, "/")
 		}
-		return false
-	}
+		return strings.HasPrefix(notePath, f) && len(notePath) > len(f) && notePath[len(f)] == '/'
+	})
 }

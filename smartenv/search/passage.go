@@ -25,22 +25,34 @@ func (h Hit) Section() string { return h.passage.Key }
 // Lines are those of the passage as indexed; 0, 0 when they are unknown.
 func (h Hit) Lines() (start, end int) { return h.passage.Start, h.passage.End }
 
-// Passage reads the note and quotes at most limit characters. The block's text
-// is compared by hash with what was embedded: when it has moved, its new lines
-// are used; when it has changed, the block that has its key now is quoted and
-// marked stale; when it is gone, there is no text and Missing says so. Text that
-// happens to stand at the old lines is never passed off as the match.
-func (h Hit) Passage(v *note.Vault, limit int) Passage {
+// Passages reads the note once and quotes at most limit characters of its passage, and
+// as many of each in More, in that order. A block's text is compared by hash with what
+// was embedded: when it has moved, its new lines are used; when it has changed, the
+// block that has its key now is quoted and marked stale; when it is gone, there is no
+// text and Missing says so. Text that happens to stand at the old lines is never
+// passed off as the match.
+func (h Hit) Passages(v *note.Vault, limit int) []Passage {
+	all := append([]Hit{h}, h.More...)
+	passages := make([]Passage, len(all))
 	raw, err := v.Read(h.Path)
-	if err != nil {
-		return Passage{Section: h.Section(), Missing: unreadable(err), Stale: h.Stale}
-	}
 	now := newReading(h.Path, raw)
+	for i, h := range all {
+		if err != nil {
+			passages[i] = Passage{Section: h.Section(), Missing: unreadable(err), Stale: h.Stale}
+			continue
+		}
+		passages[i] = h.passageIn(now, limit)
+	}
+	return passages
+}
+
+// passageIn quotes the passage from the note's text now.
+func (h Hit) passageIn(now *reading, limit int) Passage {
 	p := Passage{Section: h.Section(), Stale: !now.holds(h.item)}
 	p.Start, p.End, p.Missing = now.locate(h.passage)
 	if p.Missing == "" {
-		p.Text, err = note.Excerpt(now.text, p.Start, p.End, limit)
-		if err != nil {
+		text, err := note.Excerpt(now.text, p.Start, p.End, limit)
+		if p.Text = text; err != nil {
 			p.Missing = err.Error()
 		}
 	}

@@ -64,7 +64,7 @@ func TestPassage(t *testing.T) {
 			if test.key != "" {
 				item = blockItem(t, indexed, test.key)
 			}
-			got := Hit{Path: "n.md", item: item, passage: item}.Passage(vaultWith(t, test.now), 1200)
+			got := Hit{Path: "n.md", item: item, passage: item}.Passages(vaultWith(t, test.now), 1200)[0]
 			if got.Start != test.start || got.End != test.end || got.Text != test.text || got.Stale != test.stale ||
 				(test.missing == "") != (got.Missing == "") || !strings.Contains(got.Missing, test.missing) {
 				t.Errorf("Passage = %+v, want lines %d-%d, text %q, missing %q, stale %v", got, test.start, test.end, test.text, test.missing, test.stale)
@@ -74,7 +74,7 @@ func TestPassage(t *testing.T) {
 }
 
 func TestPassageOfGoneNote(t *testing.T) {
-	got := Hit{Path: "gone.md"}.Passage(vaultWith(t, "x"), 1200)
+	got := Hit{Path: "gone.md"}.Passages(vaultWith(t, "x"), 1200)[0]
 	if got.Text != "" || !strings.Contains(got.Missing, "no longer on disk") {
 		t.Errorf("Passage of a deleted note = %+v, want no text and the reason", got)
 	}
@@ -85,7 +85,7 @@ func TestPassageOfNoteInICloud(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(v.Root(), ".away.md.icloud"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if got := (Hit{Path: "away.md"}).Passage(v, 1200); got.Text != "" || !strings.Contains(got.Missing, "not downloaded") {
+	if got := (Hit{Path: "away.md"}).Passages(v, 1200)[0]; got.Text != "" || !strings.Contains(got.Missing, "not downloaded") {
 		t.Errorf("Passage of a note in iCloud = %+v, want no text and the reason", got)
 	}
 }
@@ -95,7 +95,7 @@ func TestPassageOfNoteInICloud(t *testing.T) {
 func TestPassageUnderAnOldKey(t *testing.T) {
 	item := blockItem(t, indexed, "#Two")
 	item.Key = "#Section two"
-	got := Hit{Path: "n.md", item: item, passage: item}.Passage(vaultWith(t, indexed), 1200)
+	got := Hit{Path: "n.md", item: item, passage: item}.Passages(vaultWith(t, indexed), 1200)[0]
 	if got.Text != "# Two\nsecond words" || got.Stale || got.Section != "#Section two" {
 		t.Errorf("Passage = %+v, want the unchanged text", got)
 	}
@@ -104,7 +104,7 @@ func TestPassageUnderAnOldKey(t *testing.T) {
 // A hash of the old kind cannot be compared: the freshness stays as indexed.
 func TestPassageOfUnknownHash(t *testing.T) {
 	item := smartenv.Item{Path: "n.md", Hash: strings.Repeat("0f", 32)}
-	if got := (Hit{Path: "n.md", item: item, passage: item}).Passage(vaultWith(t, indexed), 1200); got.Stale {
+	if got := (Hit{Path: "n.md", item: item, passage: item}).Passages(vaultWith(t, indexed), 1200)[0]; got.Stale {
 		t.Errorf("Passage with a SHA-256 hash = %+v, want it not called stale", got)
 	}
 }

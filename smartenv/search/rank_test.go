@@ -65,6 +65,11 @@ func rows(a Answer) []string {
 	return out
 }
 
+// below keeps what lies in one of folders.
+func below(folders ...string) []Filter {
+	return []Filter{{"folder", func(source *smartenv.Source) bool { return Within(source.Path, folders) }}}
+}
+
 var garden = []string{
 	"a/one.md = 0.4", "a/one.md#A = 0.9", "a/one.md#B = 0.8",
 	"a/two.md = 0.7", "a/two.md#A = 0.2",
@@ -94,10 +99,10 @@ func TestRank(t *testing.T) {
 			"a/sub/three.md 0.9 frontmatter #X", "a/one.md 0.9 block #A", "a/two.md 0.7 note #A"}},
 		{"a score at the bar counts", Query{Scope: Notes, Limit: 10, MinScore: 0.5}, []string{
 			"a/two.md 0.7 note #A", "a/sub/three.md 0.6 note #X", "ab/four.md 0.5 note"}},
-		{"folder is whole segments, filtered before the limit", Query{Scope: Auto, Limit: 1, Folders: []string{"ab"}}, []string{"ab/four.md 0.5 note"}},
-		{"folder takes what lies deeper", Query{Scope: Notes, Limit: 10, Folders: []string{"a"}}, []string{
+		{"folder is whole segments, filtered before the limit", Query{Scope: Auto, Limit: 1, Filters: below("ab")}, []string{"ab/four.md 0.5 note"}},
+		{"folder takes what lies deeper", Query{Scope: Notes, Limit: 10, Filters: below("a")}, []string{
 			"a/two.md 0.7 note #A", "a/sub/three.md 0.6 note #X", "a/one.md 0.4 note #A"}},
-		{"two folders", Query{Scope: Notes, Limit: 10, Folders: []string{"ab", "a/sub"}}, []string{
+		{"two folders", Query{Scope: Notes, Limit: 10, Filters: below("ab", "a/sub")}, []string{
 			"a/sub/three.md 0.6 note #X", "ab/four.md 0.5 note"}},
 		{"without a note", Query{Scope: Auto, Limit: 1, Without: "a/sub/three.md"}, []string{"a/one.md 0.9 block #A"}},
 	}
@@ -121,8 +126,8 @@ func TestBug29SmallFolder(t *testing.T) {
 	for i := range 4999 {
 		lines = append(lines, fmt.Sprintf("large/%d.md = 0.9", i))
 	}
-	got := Rank(fixture(lines...), Query{Vector: query, Scope: Auto, Limit: 1, MinScore: -1, Folders: []string{"small"}})
-	if len(got.Hits) != 1 || got.Hits[0].Path != "small/one.md" || got.SearchedNotes != 1 || got.Hidden == nil || got.Hidden.Notes != 4999 {
+	got := Rank(fixture(lines...), Query{Vector: query, Scope: Auto, Limit: 1, MinScore: -1, Filters: below("small")})
+	if len(got.Hits) != 1 || got.Hits[0].Path != "small/one.md" || got.SearchedNotes != 1 || got.Hidden[0].Notes != 4999 {
 		t.Errorf("Rank = %q, %+v, want the folder's note", rows(got), got.Hidden)
 	}
 }
@@ -167,21 +172,21 @@ func TestHidden(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			a := Rank(fixture(garden...), Query{Vector: query, Scope: Auto, Limit: 10, MinScore: test.minScore, Folders: test.folders})
-			h := a.Hidden
-			if h == nil || h.Notes != test.notes || h.Best.Path != test.best || h.Better != test.better {
+			a := Rank(fixture(garden...), Query{Vector: query, Scope: Auto, Limit: 10, MinScore: test.minScore, Filters: below(test.folders...)})
+			h := a.Hidden[0]
+			if h.Filter != "folder" || h.Notes != test.notes || h.Best.Path != test.best || h.Better != test.better {
 				t.Errorf("Hidden = %+v, want %d notes, best %s, better %v", h, test.notes, test.best, test.better)
 			}
 		})
 	}
-	if a := Rank(fixture(garden...), Query{Vector: query, Scope: Auto, Limit: 10}); a.Hidden != nil {
-		t.Errorf("Hidden without a folder = %+v, want nil", a.Hidden)
+	if a := Rank(fixture(garden...), Query{Vector: query, Scope: Auto, Limit: 10}); len(a.Hidden) != 0 {
+		t.Errorf("Hidden without a filter = %+v, want nothing", a.Hidden)
 	}
 }
 
 // An answer knows how much was searched, and the best it saw below the bar.
 func TestSearched(t *testing.T) {
-	a := Rank(fixture(garden...), Query{Vector: query, Scope: Auto, Limit: 10, MinScore: 0.99, Folders: []string{"a"}})
+	a := Rank(fixture(garden...), Query{Vector: query, Scope: Auto, Limit: 10, MinScore: 0.99, Filters: below("a")})
 	if len(a.Hits) != 0 || a.Best == nil || a.Best.Path != "a/sub/three.md" {
 		t.Errorf("Rank above everything = %d hits, best %v, want none and a/sub/three.md", len(a.Hits), a.Best)
 	}
