@@ -19,7 +19,7 @@ type tool struct {
 }
 
 func all() []tool {
-	return []tool{searchNotes(), relatedNotes(), getNote(), indexStatus()}
+	return []tool{searchNotes(), relatedNotes(), connectionGraph(), getNote(), resolveLink(), backlinks(), brokenLinks(), indexStatus()}
 }
 
 func (t tool) definition() *mcp.Tool {
