@@ -89,7 +89,7 @@ func (s *Server) Backlinks(ctx context.Context, in BacklinksInput) (BacklinksOut
 	if err := in.check(); err != nil {
 		return BacklinksOutput{}, err
 	}
-	exact, err := s.open(in.Path)
+	exact, err := s.open(ctx, in.Path)
 	if err != nil {
 		return BacklinksOutput{}, err
 	}

@@ -122,7 +122,9 @@ func (s *Server) BrokenLinks(ctx context.Context, in BrokenInput) (BrokenOutput,
 			out.Broken = append(out.Broken, row)
 		}
 	}
-	slices.SortStableFunc(out.Broken, func(a, b broken) int { return cmp.Compare(b.Notes, a.Notes) })
+	slices.SortStableFunc(out.Broken, func(a, b broken) int {
+		return cmp.Or(cmp.Compare(b.Notes, a.Notes), cmp.Compare(a.Target, b.Target))
+	})
 	out.Reason = out.emptyReason(in, few)
 	if in.IncludeOrphans {
 		out.Orphans = slices.DeleteFunc(append([]string{}, g.Orphans()...), func(path string) bool { return !below(path, folders) })

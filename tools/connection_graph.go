@@ -100,7 +100,7 @@ func (s *Server) Connections(ctx context.Context, in ConnectionsInput) (Connecti
 	if err := in.check(); err != nil {
 		return ConnectionsOutput{}, err
 	}
-	root, err := s.open(in.Path)
+	root, err := s.open(ctx, in.Path)
 	if err != nil {
 		return ConnectionsOutput{}, err
 	}
@@ -272,11 +272,11 @@ func (w *walk) warning() string {
 	if errors.As(w.bare, &none) {
 		parts = append(parts, fmt.Sprintf("This note has no vector to compare, so only its links were followed: %s.", none.Reason))
 	}
-	if w.followed > 0 {
-		parts = append(parts, fmt.Sprintf("%d notes on the way have no vector; only their links were followed.", w.followed))
-	}
 	if source, ok := w.snap.Source(w.root); ok && source.State == smartenv.Stale {
 		parts = append(parts, "This note has changed since it was embedded, so what is similar to it is so to its older text.")
+	}
+	if w.followed > 0 {
+		parts = append(parts, fmt.Sprintf("%d notes on the way have no vector; only their links were followed.", w.followed))
 	}
 	return strings.Join(parts, " ")
 }

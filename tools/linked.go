@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"fmt"
 	"path"
 	"strings"
@@ -23,7 +24,7 @@ const (
 
 // open turns a path argument into the exact path of a file of which links may be
 // told.
-func (s *Server) open(asked string) (string, error) {
+func (s *Server) open(_ context.Context, asked string) (string, error) {
 	exact, err := s.resolve(asked)
 	if err != nil {
 		return "", err

@@ -18,7 +18,7 @@ const (
 
 // LinkInput asks where a link leads.
 type LinkInput struct {
-	Link string // as links.Graph.Find takes it, or a note:// URI
+	Link string // as links.Graph.Find takes it
 	From string // path of the note it stands in; "" when that is not known
 }
 
@@ -77,7 +77,7 @@ func (s *Server) ResolveLink(ctx context.Context, in LinkInput) (LinkOutput, err
 	}
 	from := ""
 	if strings.TrimSpace(in.From) != "" {
-		exact, err := s.open(in.From)
+		exact, err := s.open(ctx, in.From)
 		if err != nil {
 			return LinkOutput{}, err
 		}
@@ -87,16 +87,15 @@ func (s *Server) ResolveLink(ctx context.Context, in LinkInput) (LinkOutput, err
 	if err != nil {
 		return LinkOutput{}, err
 	}
-	text := unwrapURI(in.Link)
-	found := g.Find(text, from)
+	found, link := g.Find(in.Link, from), parseLink(in.Link)
 	out := LinkOutput{Link: in.Link, Warning: unreadLinks(g)}
 	switch found.Target.Kind {
 	case links.ToNote, links.ToAttachment:
-		out.lead(g, found, parseLink(text).Subpath)
+		out.lead(g, found, link.Subpath)
 	case links.ToExcluded:
 		out.Note = "it leads into a folder that the exclusion settings of Smart Connections leave out, of which nothing is shown; the user can open it in Obsidian"
 	default:
-		out.Note = s.ledNowhere(parseLink(text), from)
+		out.Note = s.ledNowhere(ctx, link, from)
 	}
 	return out, nil
 }
@@ -112,28 +111,28 @@ func (o *LinkOutput) lead(g *links.Graph, found links.Resolution, subpath string
 	}
 	n, ok := g.Note(to.Path)
 	switch {
-	case !ok || subpath == "":
+	case !ok:
 	case to.MissingSubpath:
 		o.MissingSection = true
 		for _, h := range atMost(n.Headings, headingsListed) {
 			o.Headings = append(o.Headings, shorten(h.Text, maxShown))
 		}
-		notes = append(notes, fmt.Sprintf("the note has no %q: headings lists what it has (%d in all)", shorten(subpath, maxShown), len(n.Headings)))
+		notes = append(notes, fmt.Sprintf("the note has no section %q; it has %d headings", shorten(subpath, maxShown), len(n.Headings)))
 	case to.Line > 0:
-		o.Line, o.Section = to.Line, subpath
+		o.Line = to.Line
 		for _, h := range n.Headings {
 			if h.Line == to.Line {
 				o.Section = h.Text
 			}
 		}
-	default:
+	case strings.HasPrefix(subpath, "^"): // blocks have no line
 		o.Section = subpath
 	}
 	o.Note = strings.Join(notes, "; ")
 }
 
 // ledNowhere says why a link was not resolved and what to try.
-func (s *Server) ledNowhere(link links.Link, from string) string {
+func (s *Server) ledNowhere(_ context.Context, link links.Link, from string) string {
 	if link.Target == "" {
 		if from == "" {
 			return "it names a place within the note it stands in: pass that note as from"
@@ -143,27 +142,20 @@ func (s *Server) ledNowhere(link links.Link, from string) string {
 	return fmt.Sprintf("no note or attachment has this path, name or alias, and no note is linked under this text: %s", s.instead(link.Target))
 }
 
-// parseLink takes a link apart, which may also be what stands between the brackets
-// of one.
+// parseLink takes apart what links.Graph.Find takes.
 func parseLink(text string) links.Link {
+	text = strings.TrimSpace(text)
+	if rest, isURI := strings.CutPrefix(text, "note://"); isURI {
+		if path, err := url.PathUnescape(rest); err == nil {
+			text = path
+		}
+	}
 	for _, text := range []string{text, "[[" + text + "]]"} {
-		if found := links.Scan("", strings.TrimSpace(text)).Links; len(found) > 0 {
+		if found := links.Scan("", text).Links; len(found) > 0 {
 			return found[0]
 		}
 	}
-	return links.Link{Raw: text, Target: text}
-}
-
-// unwrapURI takes the path out of a note:// URI.
-func unwrapURI(link string) string {
-	rest, isURI := strings.CutPrefix(strings.TrimSpace(link), "note://")
-	if !isURI {
-		return link
-	}
-	if path, err := url.PathUnescape(rest); err == nil {
-		rest = path
-	}
-	return rest
+	return links.Link{Target: text}
 }
 
 const linkInputSchema = `{
