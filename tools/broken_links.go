@@ -170,9 +170,12 @@ func (s *Server) linkedFolders(g *links.Graph, names []string) ([]string, error)
 	return s.folders(read, names)
 }
 
-// below says whether a note lies below one of the folders, of which none means all.
-func below(path string, folders []string) bool {
-	return len(folders) == 0 || slices.ContainsFunc(folders, func(f string) bool { return strings.HasPrefix(path, f+"/") })
+// below says whether a note lies below one of the folders, of which none means all,
+// and "" the root alone.
+func below(notePath string, folders []string) bool {
+	return len(folders) == 0 || slices.ContainsFunc(folders, func(f string) bool {
+		return f == "" && !strings.Contains(notePath, "/") || f != "" && strings.HasPrefix(notePath, f+"/")
+	})
 }
 
 // emptyReason says why nothing is listed, few being the targets with too few

@@ -105,54 +105,37 @@ func (s *Server) Connections(ctx context.Context, in ConnectionsInput) (Connecti
 		return ConnectionsOutput{}, err
 	}
 	w := walk{in: in, root: root}
-	var unsearched, unlinked error
-	w.snap, unsearched = s.semantic(ctx)
-	w.graph, unlinked = s.links.Graph(ctx)
+	w.snap, w.unsearched = s.semantic(ctx)
+	w.graph, w.unlinked = s.links.Graph(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return ConnectionsOutput{}, ctx.Err()
-	case unsearched != nil && unlinked != nil:
-		return ConnectionsOutput{}, errors.Join(unsearched, unlinked)
+	case w.unsearched != nil && w.unlinked != nil:
+		return ConnectionsOutput{}, errors.Join(w.unsearched, w.unlinked)
 	case !isNote(root) && !w.indexed():
 		return ConnectionsOutput{}, fmt.Errorf("%q is not a note: pass the path of one, or ask backlinks what refers to this file", root)
 	}
 	if err := w.run(ctx, s); err != nil {
 		return ConnectionsOutput{}, err
 	}
-	out := ConnectionsOutput{Root: root, Mode: "semantic+links", Connections: w.found, Reason: w.reason()}
-	var warnings []string
-	if unsearched != nil {
-		out.Mode = "links"
-		warnings = append(warnings, "Only links were followed: "+sentence(s.scrubError(unsearched)))
-	} else {
-		c := coverage(w.snap)
-		c.searched(w.ofRoot)
-		out.Model, out.Coverage = w.snap.Model.Name, &c
-		warnings = append(warnings, w.warning(), s.warning(w.snap))
-	}
-	if unlinked != nil {
-		out.Mode = "semantic"
-		warnings = append(warnings, "Links were not followed: "+sentence(s.scrubError(unlinked)))
-	} else {
-		warnings = append(warnings, unreadLinks(w.graph))
-	}
-	out.Warning = strings.Join(slices.DeleteFunc(warnings, func(w string) bool { return w == "" }), " ")
+	out := w.answer(s)
 	out.fit()
 	return out, nil
 }
 
-// A walk visits the notes around root. snap is nil when there are no vectors to
-// compare, graph when there are no links to follow.
+// A walk visits the notes around root.
 type walk struct {
 	in    ConnectionsInput
 	root  string
-	snap  *smartenv.Snapshot
-	graph *links.Graph
+	snap  *smartenv.Snapshot // nil when no vectors can be compared
+	graph *links.Graph       // nil when no links can be followed
+
+	unsearched, unlinked error // why that is so
 
 	found    []connection
 	ofRoot   search.Answer
-	bare     error // why the root has no vector; nil when it has one
-	followed int   // notes on the way that have no vector
+	bare     bool // the root has no vector
+	followed int  // notes on the way that have none
 }
 
 // indexed says whether the index knows root, as it does some files that are no notes.
@@ -174,7 +157,7 @@ func (w *walk) run(ctx context.Context, s *Server) error {
 		for _, from := range level {
 			var edges []connection
 			err := s.compute(ctx, func() error {
-				edges = w.edges(from)
+				edges = w.edges(from, w.in.MaxPerLevel+len(seen))
 				return ctx.Err()
 			})
 			if err != nil {
@@ -203,12 +186,13 @@ func (w *walk) run(ctx context.Context, s *Server) error {
 	return nil
 }
 
-// edges are the connections of one note, in no order.
-func (w *walk) edges(from string) []connection {
+// edges are the connections of one note, in no order: the best so many, at least,
+// so that those of the level are among them whatever has been seen.
+func (w *walk) edges(from string, limit int) []connection {
 	var edges []connection
 	at := map[string]int{} // index in edges by path
 	if w.snap != nil {
-		for _, hit := range w.similar(from) {
+		for _, hit := range w.similar(from, limit) {
 			score := fourDecimals(hit.Score)
 			at[hit.Path] = len(edges)
 			edges = append(edges, connection{Path: hit.Path, From: from, Score: &score, Kind: similar, Matched: string(hit.Matched), Section: hit.Section(), Stale: hit.Stale})
@@ -217,22 +201,23 @@ func (w *walk) edges(from string) []connection {
 	if w.graph == nil {
 		return edges
 	}
+	full := len(edges) == limit // then those that are only linked, and not among them, come after these
 	for _, path := range w.graph.Neighbours(from) {
 		if i, ok := at[path]; ok {
 			edges[i].Kind = both
-			continue
+		} else if !full {
+			edges = append(edges, connection{Path: path, From: from, Score: w.cosine(from, path), Kind: linked})
 		}
-		edges = append(edges, connection{Path: path, From: from, Score: w.cosine(from, path), Kind: linked})
 	}
 	return edges
 }
 
 // similar ranks the notes near one; a note without a vector has none.
-func (w *walk) similar(from string) []search.Hit {
-	answer, err := search.Related(w.snap, from, search.Query{Limit: math.MaxInt, MinScore: float32(w.in.MinScore), Scope: search.Auto})
+func (w *walk) similar(from string, limit int) []search.Hit {
+	answer, err := search.Related(w.snap, from, search.Query{Limit: limit, MinScore: float32(w.in.MinScore), Scope: search.Auto})
 	switch {
 	case from == w.root:
-		w.ofRoot, w.bare = answer, err
+		w.ofRoot, w.bare = answer, err != nil
 	case err != nil:
 		w.followed++
 	}
@@ -265,18 +250,43 @@ func byScore(a, b connection) int {
 	return cmp.Or(cmp.Compare(score(b), score(a)), cmp.Compare(a.Path, b.Path), cmp.Compare(a.From, b.From))
 }
 
+// answer is what was found, with what speaks against taking it at face value.
+func (w *walk) answer(s *Server) ConnectionsOutput {
+	out := ConnectionsOutput{Root: w.root, Mode: "semantic+links", Connections: w.found, Reason: w.reason()}
+	var warnings []string
+	if w.unsearched != nil {
+		out.Mode = "links"
+		warnings = append(warnings, "Only links were followed: "+sentence(s.scrubError(w.unsearched)))
+	} else {
+		c := coverage(w.snap)
+		c.searched(w.ofRoot)
+		out.Model, out.Coverage = w.snap.Model.Name, &c
+		warnings = append(warnings, w.warning(), s.warning(w.snap))
+	}
+	if w.unlinked != nil {
+		out.Mode = "semantic"
+		warnings = append(warnings, "Links were not followed: "+sentence(s.scrubError(w.unlinked)))
+	} else {
+		warnings = append(warnings, unreadLinks(w.graph))
+	}
+	out.Warning = strings.Join(slices.DeleteFunc(warnings, func(w string) bool { return w == "" }), " ")
+	return out
+}
+
 // warning says what was not compared; "" when all was.
 func (w *walk) warning() string {
 	var parts []string
-	var none *search.NoVectorError
-	if errors.As(w.bare, &none) {
-		parts = append(parts, fmt.Sprintf("This note has no vector to compare, so only its links were followed: %s.", none.Reason))
-	}
-	if source, ok := w.snap.Source(w.root); ok && source.State == smartenv.Stale {
+	source, ok := w.snap.Source(w.root)
+	switch {
+	case !ok:
+		parts = append(parts, "This note is not in the index: open the vault in Obsidian so that Smart Connections reads it.")
+	case w.bare:
+		parts = append(parts, fmt.Sprintf("This note has no vector to compare, only links: %s.", source.Reason.Explain()))
+	case source.State == smartenv.Stale:
 		parts = append(parts, "This note has changed since it was embedded, so what is similar to it is so to its older text.")
 	}
 	if w.followed > 0 {
-		parts = append(parts, fmt.Sprintf("%d notes on the way have no vector; only their links were followed.", w.followed))
+		parts = append(parts, fmt.Sprintf("%d notes on the way have no vector to compare, only links.", w.followed))
 	}
 	return strings.Join(parts, " ")
 }
@@ -286,7 +296,9 @@ func (w *walk) reason() string {
 	switch {
 	case len(w.found) > 0:
 		return ""
-	case w.snap == nil || w.bare != nil:
+	case w.graph == nil && w.bare:
+		return "it cannot be compared with others, and links were not followed: warning says why"
+	case w.snap == nil || w.bare:
 		return "no note links to it and it links to none, and it cannot be compared with others: warning says why"
 	}
 	reason := nothingEmbedded

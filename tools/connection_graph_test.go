@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"smart-connections-mcp/smartenv/search"
 )
 
 // connectedNotes are notes that are similar, linked or both. Their vectors are those
@@ -88,11 +91,87 @@ func TestConnections(t *testing.T) {
 	}
 }
 
+// In vaults of all sorts the levels are those that come of comparing each note with
+// each, without any bound on the way.
+func TestConnectionsAgainstOracle(t *testing.T) {
+	for seed := range uint64(6) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		var notes []testNote
+		for i := range 40 {
+			text := "# N\n" + para(strings.Repeat("rose ", r.IntN(4))+strings.Repeat("kiln ", r.IntN(4))+strings.Repeat("ferry ", r.IntN(3)), 240)
+			if r.IntN(5) == 0 {
+				text = "short"
+			}
+			for range r.IntN(4) {
+				text += fmt.Sprintf(" [[%02d]]", r.IntN(40))
+			}
+			notes = append(notes, testNote{path: fmt.Sprintf("%02d.md", i), text: text + "\n"})
+		}
+		s := serverOf(t, notes)
+		for range 40 {
+			in := ConnectionsInput{Path: notes[r.IntN(40)].path, Depth: 1 + r.IntN(5), MinScore: float64(r.IntN(10)) / 10, MaxPerLevel: 1 + r.IntN(6)}
+			out, err := s.Connections(t.Context(), in)
+			if got, want := connections(out), connectionsByHand(t, s, in, notes); err != nil || !slices.Equal(got, want) {
+				t.Fatalf("seed %d, %+v:\ngot  %q, %v\nwant %q", seed, in, got, err, want)
+			}
+		}
+	}
+}
+
+func connectionsByHand(t *testing.T, s *Server, in ConnectionsInput, notes []testNote) []string {
+	snap, err := s.snapshot(t.Context())
+	g, err2 := s.links.Graph(t.Context())
+	if err != nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	var out ConnectionsOutput
+	level, seen := []string{in.Path}, map[string]bool{in.Path: true}
+	for depth := 1; depth <= in.Depth; depth++ {
+		var edges []connection
+		for _, from := range level {
+			hits := map[string]search.Hit{}
+			all, _ := search.Related(snap, from, search.Query{Limit: len(notes), MinScore: -1, Scope: search.Auto})
+			for _, h := range all.Hits {
+				hits[h.Path] = h
+			}
+			for _, n := range notes {
+				e := connection{Path: n.path, Depth: depth, From: from}
+				isLinked := g.Linked(from, n.path)
+				h, compared := hits[n.path]
+				score := fourDecimals(h.Score)
+				switch similar := compared && h.Score >= float32(in.MinScore); {
+				case seen[n.path]:
+					continue
+				case similar:
+					e.Score, e.Kind, e.Matched, e.Section = &score, map[bool]string{true: "both", false: "similar"}[isLinked], string(h.Matched), h.Section()
+				case isLinked && compared:
+					e.Score, e.Kind = &score, "link"
+				case isLinked:
+					e.Kind = "link"
+				default:
+					continue
+				}
+				edges = append(edges, e)
+			}
+		}
+		slices.SortFunc(edges, byScore)
+		level = nil
+		for _, e := range edges {
+			if !seen[e.Path] && len(level) < in.MaxPerLevel {
+				seen[e.Path] = true
+				level = append(level, e.Path)
+				out.Connections = append(out.Connections, e)
+			}
+		}
+	}
+	return connections(out)
+}
+
 func TestConnectionsSayWhatIsMissing(t *testing.T) {
 	s := connectedVault(t)
 	for _, tt := range []struct{ arguments, want string }{
-		{`{"path":"A.md","depth":2}`, `"warning":"1 notes on the way have no vector; only their links were followed."`},
-		{`{"path":"E.md","depth":1}`, `"warning":"This note has no vector to compare, so only its links were followed: `},
+		{`{"path":"A.md","depth":2}`, `"warning":"1 notes on the way have no vector to compare, only links."`},
+		{`{"path":"E.md","depth":1}`, `"warning":"This note has no vector to compare, only links: `},
 		{`{"path":"H.md"}`, `"connections":[],"reason":"no note links to it and it links to none; nothing scored 0.6 or more: the best was 0 for \"A.md\"; lower min_score"`},
 		{`{"path":"A.md","depth":1}`, `"coverage":{"notes_searched":6,"blocks_searched":6,`},
 	} {
@@ -149,6 +228,28 @@ func TestConnectionsByLinksAlone(t *testing.T) {
 		}
 		if (out.Reason != "") != (len(tt.want) == 0) || strings.Contains(out.Warning, tt.server.vault.Root()) {
 			t.Errorf("Connections(%s): reason %q, warning %q", tt.path, out.Reason, out.Warning)
+		}
+	}
+}
+
+// When the links cannot be read, what is similar is found all the same.
+func TestConnectionsWithoutLinks(t *testing.T) {
+	s := connectedVault(t)
+	snap, err := s.snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string][]string{"A.md": {"1 G.md<A.md 0.8944 similar block #T#{1}", "1 B.md<A.md 0.7071 similar block #T#{1}", "2 C.md<B.md 0.7071 similar block #T#{1}"}, "F.md": nil, "E.md": nil} {
+		w := walk{in: defaultConnections(path), root: path, snap: snap, unlinked: errors.New("the vault is away.")}
+		if err := w.run(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		out := w.answer(s)
+		if got := connections(out); !slices.Equal(got, want) || out.Mode != "semantic" || !strings.HasSuffix(out.Warning, "Links were not followed: the vault is away.") || out.Coverage == nil {
+			t.Errorf("from %s: %q, mode %q, warning %q; want %q", path, got, out.Mode, out.Warning, want)
+		}
+		if (out.Reason == "") != (len(want) > 0) || strings.Contains(out.Reason, "links to none") {
+			t.Errorf("from %s: reason %q", path, out.Reason)
 		}
 	}
 }

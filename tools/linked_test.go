@@ -266,6 +266,21 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
+func TestBelow(t *testing.T) {
+	for _, tt := range []struct {
+		path    string
+		folders []string
+		want    bool
+	}{
+		{"a/b.md", nil, true}, {"a/b.md", []string{"a"}, true}, {"ab/b.md", []string{"a"}, false}, {"a.md", []string{"a"}, false},
+		{"a/b.md", []string{"c", "a"}, true}, {"a/b.md", []string{""}, false}, {"b.md", []string{"a", ""}, true},
+	} {
+		if got := below(tt.path, tt.folders); got != tt.want {
+			t.Errorf("below(%q, %q) = %v, want %v", tt.path, tt.folders, got, tt.want)
+		}
+	}
+}
+
 // What is longer than an answer may be is cut, and the answer says so.
 func TestLinksFit(t *testing.T) {
 	dir := t.TempDir()

@@ -151,8 +151,10 @@ func parseLink(text string) links.Link {
 		}
 	}
 	for _, text := range []string{text, "[[" + text + "]]"} {
-		if found := links.Scan("", text).Links; len(found) > 0 {
-			return found[0]
+		for _, l := range links.Scan("", text).Links {
+			if l.Raw == text {
+				return l
+			}
 		}
 	}
 	return links.Link{Target: text}
