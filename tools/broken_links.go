@@ -33,8 +33,7 @@ type BrokenInput struct {
 // BrokenOutput is the answer of broken_links.
 type BrokenOutput struct {
 	Broken       []broken       `json:"broken"`
-	Total        map[string]int `json:"total"` // missing targets by kind, also those with fewer references
-	Folder       []string       `json:"folder,omitempty"`
+	Total        map[string]int `json:"total"`            // missing targets by kind, also those with fewer references
 	Orphans      []string       `json:"orphans,omitzero"` // nil unless they were asked for
 	OrphansCount *int           `json:"orphans_count,omitempty"`
 	Reason       string         `json:"reason,omitempty"` // why Broken is empty
@@ -56,7 +55,7 @@ func brokenLinks() tool {
 	return tool{
 		name:        "broken_links",
 		title:       "Find broken links",
-		description: `Lists missing targets of links in the Obsidian vault, most named first. Use it to check links. total counts those below min_references too.`,
+		description: `Lists missing targets of links in the Obsidian vault, named by min_references notes or more (total: by any). Use it to check links. Orphans: notes without links. folder: where the links stand.`,
 		input:       brokenInputSchema,
 		output:      brokenOutputSchema,
 		arguments:   []string{"min_references", "limit", "kinds", "include_orphans", "folder"},
@@ -103,7 +102,7 @@ func (s *Server) BrokenLinks(ctx context.Context, in BrokenInput) (BrokenOutput,
 	if err != nil {
 		return BrokenOutput{}, err
 	}
-	out := BrokenOutput{Broken: []broken{}, Total: map[string]int{}, Folder: folders, Warning: unreadLinks(g)}
+	out := BrokenOutput{Broken: []broken{}, Total: map[string]int{}, Warning: unreadLinks(g)}
 	for _, kind := range missingKinds {
 		out.Total[kind] = 0
 	}
@@ -125,7 +124,7 @@ func (s *Server) BrokenLinks(ctx context.Context, in BrokenInput) (BrokenOutput,
 	slices.SortStableFunc(out.Broken, func(a, b broken) int {
 		return cmp.Or(cmp.Compare(b.Notes, a.Notes), cmp.Compare(a.Target, b.Target))
 	})
-	out.Reason = out.emptyReason(in, few)
+	out.Reason = out.emptyReason(in, len(folders) > 0, few)
 	if in.IncludeOrphans {
 		out.Orphans = slices.DeleteFunc(append([]string{}, g.Orphans()...), func(path string) bool { return !below(path, folders) })
 		n := len(out.Orphans)
@@ -180,9 +179,9 @@ func below(notePath string, folders []string) bool {
 
 // emptyReason says why nothing is listed, few being the targets with too few
 // references; "" when something is.
-func (o *BrokenOutput) emptyReason(in BrokenInput, few int) string {
+func (o *BrokenOutput) emptyReason(in BrokenInput, scoped bool, few int) string {
 	where := ""
-	if len(o.Folder) > 0 {
+	if scoped {
 		where = " in the folder"
 	}
 	switch kinds := strings.Join(in.Kinds, ", "); {
@@ -217,11 +216,11 @@ func (o *BrokenOutput) fit(limit int) {
 const brokenInputSchema = `{
   "type": "object",
   "properties": {
-    "min_references": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 3, "description": "Distinct notes."},
+    "min_references": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 3},
     ` + linkLimitProperty + `,
     "kinds": {"type": "array", "items": {"type": "string", "enum": ["note", "attachment", "heading"]}},
-    "include_orphans": {"type": "boolean", "default": false, "description": "Notes without links either way."},
-    "folder": {"type": "array", "items": {"type": "string"}, "description": "Only links in notes below."}
+    "include_orphans": {"type": "boolean", "default": false},
+    "folder": {"type": "array", "items": {"type": "string"}}
   },
   "additionalProperties": false
 }`
@@ -231,7 +230,6 @@ const brokenOutputSchema = `{
   "properties": {
     "broken": ` + rowArray + `,
     "total": {"type": "object"},
-    "folder": ` + stringArray + `,
     "orphans": ` + stringArray + `,
     "orphans_count": {"type": "integer"},
     "reason": {"type": "string"},

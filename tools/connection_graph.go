@@ -67,7 +67,7 @@ func connectionGraph() tool {
 	return tool{
 		name:        "connection_graph",
 		title:       "Map connections",
-		description: `Maps the notes around a note of the Obsidian vault by likeness and links, level by level. Use it to explore; for one level related_notes says more. Each note stands once, with its best edge.`,
+		description: `Maps the notes around a note of the Obsidian vault by likeness and links, level by level. Use it to explore; for one level related_notes tells more. Each note has its best edge.`,
 		input:       connectionsInputSchema,
 		output:      connectionsOutputSchema,
 		arguments:   []string{"path", "depth", "min_score", "max_per_level"},
@@ -333,7 +333,7 @@ const connectionsInputSchema = `{
   "properties": {
     "path": {"type": "string"},
     "depth": {"type": "integer", "minimum": 1, "maximum": 5, "default": 2},
-    "min_score": {"type": "number", "minimum": -1, "maximum": 1, "default": 0.6, "description": "Of similar notes."},
+    "min_score": {"type": "number", "minimum": -1, "maximum": 1, "default": 0.6},
     "max_per_level": {"type": "integer", "minimum": 1, "maximum": 20, "default": 5}
   },
   "required": ["path"],

@@ -3,10 +3,13 @@ package tools
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"smart-connections-mcp/smartenv/links"
 )
 
 // linkedVault serves a vault of notes that link to each other, with a picture, and
@@ -263,6 +266,59 @@ func TestOrphans(t *testing.T) {
 	out, err := s.BrokenLinks(t.Context(), defaultBroken())
 	if err != nil || out.Reason != "every link leads to something that exists" {
 		t.Errorf("broken_links of a sound vault: %+v, %v", out, err)
+	}
+}
+
+// A note that cannot be read is no note without links: every answer says so.
+func TestLinksOfUnreadableNotes(t *testing.T) {
+	s := linkedVault(t)
+	big := filepath.Join(s.vault.Root(), "Big.md")
+	write(t, big, nil)
+	if err := os.Truncate(big, 64<<20+1); err != nil { // more than is read of any note
+		t.Fatal(err)
+	}
+	const unread = `1 notes (\"Big.md\" is the first) cannot be read`
+	for _, tt := range []struct{ tool, arguments, want string }{
+		{"resolve_link", `{"link":"Home"}`, unread},
+		{"resolve_link", `{"link":"Big"}`, `"path":"Big.md","kind":"note"`},
+		{"backlinks", `{"path":"Home.md"}`, unread},
+		{"backlinks", `{"path":"Big.md"}`, `"warning":"` + unread},
+		{"backlinks", `{"path":"Big.md","include_outbound":true}`, `"warning":"The note itself was not read, so what it links to is not known. ` + unread},
+		{"broken_links", `{"include_orphans":true}`, unread},
+		{"connection_graph", `{"path":"Home.md"}`, unread},
+	} {
+		if text, isError := callTool(t, s, tt.tool, tt.arguments); isError || !strings.Contains(text, tt.want) {
+			t.Errorf("%s %s = %s, want %s", tt.tool, tt.arguments, text, tt.want)
+		}
+	}
+	for want, g := range map[string]*links.Graph{
+		"": {}, `2 notes ("a.md" is the first) cannot be read just now, so`: {Unreadable: []string{"a.md", "b.md"}},
+		"3 folders or notes cannot be listed just now": {Unlisted: 3}, "cannot be read and 3 folders or notes cannot be listed": {Unlisted: 3, Unreadable: []string{"a.md"}},
+	} {
+		if got := unreadLinks(g); !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("unreadLinks(%v) = %q, want %q", g, got, want)
+		}
+	}
+}
+
+// Every answer conforms to its output schema.
+func TestLinkAnswersConform(t *testing.T) {
+	bare, whole := linkedVault(t), connectedVault(t)
+	for _, tt := range []struct{ tool, arguments string }{
+		{"resolve_link", `{"link":"[[Roses#Felling]]"}`},
+		{"resolve_link", `{"link":"[[Roses#Pruning]]","from":"Home.md"}`},
+		{"resolve_link", `{"link":"Index"}`},
+		{"resolve_link", `{"link":"[[Diary]]"}`},
+		{"backlinks", `{"path":"Home.md","include_outbound":true,"limit":1}`},
+		{"backlinks", `{"path":"Alone.md"}`},
+		{"broken_links", `{"include_orphans":true,"limit":1,"min_references":1}`},
+		{"broken_links", `{"kinds":"heading"}`},
+		{"connection_graph", `{"path":"Home.md"}`},
+	} {
+		conforms(t, bare, tt.tool, tt.arguments)
+	}
+	for _, path := range []string{"A.md", "E.md", "H.md"} {
+		conforms(t, whole, "connection_graph", fmt.Sprintf(`{"path":%q}`, path))
 	}
 }
 
