@@ -34,6 +34,7 @@ func TestCancelledWorkEnds(t *testing.T) {
 		{"search in a download", `{"query":"rose"}`, searchNotes(), block},
 		{"search behind others", `{"query":"rose"}`, searchNotes(), full},
 		{"related behind others", `{"path":"Garden/Roses.md"}`, relatedNotes(), full},
+		{"connections behind others", `{"path":"Garden/Roses.md"}`, connectionGraph(), full},
 		{"search in the embedding", `{"query":"rose"}`, searchNotes(), func(s *Server, begun chan struct{}) {
 			s.embedder = func(context.Context, smartenv.Model) (Embedder, error) {
 				return embedderFunc(func(ctx context.Context, _ string) ([]float32, error) {

@@ -20,7 +20,7 @@ type tool struct {
 
 // all are the tools of every session.
 func all() []tool {
-	return []tool{searchNotes(), relatedNotes(), getNote(), indexStatus(), searchHealth()}
+	return []tool{searchNotes(), relatedNotes(), connectionGraph(), getNote(), resolveLink(), backlinks(), brokenLinks(), searchHealth(), indexStatus()}
 }
 
 // everything has also those that are of no use to a language model.
