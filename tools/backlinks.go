@@ -210,15 +210,9 @@ const backlinksOutputSchema = `{
   "type": "object",
   "properties": {
     "path": {"type": "string"},
-    "backlinks": ` + rowArray + `,
+    "backlinks": ` + objectArray + `,
     "count": {"type": "integer"},
-    "notes": {"type": "integer"},
-    "links_to": ` + rowArray + `,
-    "unresolved": ` + rowArray + `,
-    "reason": {"type": "string"},
-    "warning": {"type": "string"},
-    "truncated": {"type": "boolean"},
-    "next_step": {"type": "string"}
+    "notes": {"type": "integer"}
   },
   "required": ["path", "backlinks", "count", "notes"]
 }`

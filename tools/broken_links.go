@@ -228,14 +228,8 @@ const brokenInputSchema = `{
 const brokenOutputSchema = `{
   "type": "object",
   "properties": {
-    "broken": ` + rowArray + `,
-    "total": {"type": "object"},
-    "orphans": ` + stringArray + `,
-    "orphans_count": {"type": "integer"},
-    "reason": {"type": "string"},
-    "warning": {"type": "string"},
-    "truncated": {"type": "boolean"},
-    "next_step": {"type": "string"}
+    "broken": ` + objectArray + `,
+    "total": ` + object + `
   },
   "required": ["broken", "total"]
 }`

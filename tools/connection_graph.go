@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"smart-connections-mcp/simd"
 	"smart-connections-mcp/smartenv"
 	"smart-connections-mcp/smartenv/links"
 	"smart-connections-mcp/smartenv/search"
@@ -229,12 +228,11 @@ func (w *walk) cosine(a, b string) *float64 {
 	if w.snap == nil {
 		return nil
 	}
-	x, ok := w.snap.Source(a)
-	y, ok2 := w.snap.Source(b)
-	if !ok || !ok2 || x.Row < 0 || y.Row < 0 {
+	dot, ok := search.Cosine(w.snap, a, b)
+	if !ok {
 		return nil
 	}
-	score := fourDecimals(simd.Dot(w.snap.Notes.Row(x.Row), w.snap.Notes.Row(y.Row)))
+	score := fourDecimals(dot)
 	return &score
 }
 
@@ -345,13 +343,7 @@ const connectionsOutputSchema = `{
   "properties": {
     "root": {"type": "string"},
     "mode": {"type": "string"},
-    "model": {"type": "string"},
-    "connections": ` + rowArray + `,
-    "reason": {"type": "string"},
-    "coverage": {"type": "object"},
-    "warning": {"type": "string"},
-    "truncated": {"type": "boolean"},
-    "next_step": {"type": "string"}
+    "connections": ` + objectArray + `
   },
   "required": ["root", "mode", "connections"]
 }`

@@ -125,12 +125,9 @@ func (s *Server) Note(ctx context.Context, in NoteInput) (NoteOutput, error) {
 // note reads one note, with at most room code points of text and properties
 // together, and returns how many these are.
 func (s *Server) note(ctx context.Context, in NoteInput, room int) (out NoteOutput, chars int, err error) {
-	exact, err := s.resolve(ctx, in.Path)
+	exact, err := s.open(ctx, in.Path)
 	if err != nil {
 		return out, 0, err
-	}
-	if s.index.Settings().Closes(exact) {
-		return out, 0, fmt.Errorf("%q is not read: the exclusion settings of Smart Connections leave its folder out; the user can open it in Obsidian", exact)
 	}
 	raw, err := s.vault.Read(exact)
 	if err != nil {
@@ -258,15 +255,7 @@ const noteOutputSchema = `{
   "properties": {
     "path": {"type": "string"},
     "text": {"type": "string"},
-    "lines": {"type": "array", "items": {"type": "integer"}},
-    "section": {"type": "string"},
-    "frontmatter": {"type": "object"},
-    "frontmatter_error": {"type": "string"},
-    "truncated": {"type": "boolean"},
     "total_chars": {"type": "integer"},
-    "next_offset": {"type": "integer"},
-    "next_step": {"type": "string"},
-    "warning": {"type": "string"},
-    "notes": {"type": "array", "items": {"type": "object"}}
+    "notes": ` + objectArray + `
   }
 }`

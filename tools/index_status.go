@@ -381,9 +381,7 @@ const statusOutputSchema = `{
     "model": {"type": "string"},
     "embedded_notes": {"type": "integer"},
     "embedded_blocks": {"type": "integer"},
-    "folders": ` + object + `,
     "warnings": ` + stringArray + `
   },
-  "required": ["vault", "model", "embedded_notes", "embedded_blocks", "warnings"],
-  "additionalProperties": true
+  "required": ["vault", "model", "embedded_notes", "embedded_blocks", "warnings"]
 }`

@@ -18,14 +18,12 @@ const (
 
 const (
 	linkLimitProperty = `"limit": {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}`
-
-	rowArray = `{"type": "array", "items": {"type": "object"}}`
 )
 
 // open turns a path argument into the exact path of a file of which links may be
 // told.
-func (s *Server) open(_ context.Context, asked string) (string, error) {
-	exact, err := s.resolve(asked)
+func (s *Server) open(ctx context.Context, asked string) (string, error) {
+	exact, err := s.resolve(ctx, asked)
 	if err != nil {
 		return "", err
 	}

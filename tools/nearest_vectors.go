@@ -193,13 +193,8 @@ const vectorOutputSchema = `{
   "properties": {
     "mode": {"type": "string"},
     "model": {"type": "string"},
-    "scope": {"type": "string"},
     "items": ` + objectArray + `,
-    "reason": {"type": "string"},
-    "coverage": ` + object + `,
-    "warning": {"type": "string"},
-    "truncated": {"type": "boolean"},
-    "next_step": {"type": "string"}
+    "coverage": ` + object + `
   },
   "required": ["mode", "model", "items", "coverage"]
 }`

@@ -217,9 +217,8 @@ const relatedOutputSchema = `{
     "path": {"type": "string"},
     "mode": {"type": "string"},
     "model": {"type": "string"},
-    "folder": ` + stringArray + `,
     "related": ` + objectArray + `,
-    ` + scoredOutputs + `
+    "coverage": ` + object + `
   },
   "required": ["path", "mode", "model", "related", "coverage"]
 }`

@@ -132,14 +132,14 @@ func (o *LinkOutput) lead(g *links.Graph, found links.Resolution, subpath string
 }
 
 // ledNowhere says why a link was not resolved and what to try.
-func (s *Server) ledNowhere(_ context.Context, link links.Link, from string) string {
+func (s *Server) ledNowhere(ctx context.Context, link links.Link, from string) string {
 	if link.Target == "" {
 		if from == "" {
 			return "it names a place within the note it stands in: pass that note as from"
 		}
 		return "it names no file"
 	}
-	return fmt.Sprintf("no note or attachment has this path, name or alias, and no note is linked under this text: %s", s.instead(link.Target))
+	return fmt.Sprintf("no note or attachment has this path, name or alias, and no note is linked under this text: %s", s.instead(ctx, link.Target))
 }
 
 // parseLink takes apart what links.Graph.Find takes.
@@ -174,18 +174,7 @@ const linkOutputSchema = `{
   "type": "object",
   "properties": {
     "link": {"type": "string"},
-    "resolved": {"type": "boolean"},
-    "path": {"type": "string"},
-    "kind": {"type": "string"},
-    "matched_by": {"type": "string"},
-    "section": {"type": "string"},
-    "line": {"type": "integer"},
-    "missing_section": {"type": "boolean"},
-    "headings": ` + stringArray + `,
-    "ambiguous": {"type": "boolean"},
-    "candidates": ` + stringArray + `,
-    "note": {"type": "string"},
-    "warning": {"type": "string"}
+    "resolved": {"type": "boolean"}
   },
   "required": ["link", "resolved"]
 }`

@@ -3,9 +3,9 @@ package tools
 // The schemas are written by hand, because clients refuse much of what JSON
 // Schema allows: no type unions, no $ref, no combinators, no null. A test holds
 // that, that limits, defaults and names agree with the code, and that all of it
-// stays small, since every session pays for it. Of an answer a schema names the
-// fields of the first level; what they mean, and what is in them, stands in the
-// tool's description, not a second time here.
+// stays small, since every session pays for it. Of an answer a schema names what it
+// always has on the first level; what the fields mean stands in the tool's
+// description, what there is beside them in the Go type.
 
 // Parts that tools share.
 const (
@@ -22,12 +22,4 @@ const (
 	object      = `{"type": "object"}`
 	objectArray = `{"type": "array", "items": {"type": "object"}}`
 	stringArray = `{"type": "array", "items": {"type": "string"}}`
-
-	// The end of an answer that ranks.
-	scoredOutputs = `"reason": {"type": "string"},
-    "scoped_out": ` + object + `,
-    "coverage": ` + object + `,
-    "warning": {"type": "string"},
-    "truncated": {"type": "boolean"},
-    "next_step": {"type": "string"}`
 )

@@ -78,7 +78,7 @@ func lint(t *testing.T, at string, raw json.RawMessage) schema {
 	if s.Items != nil {
 		lint(t, at+"[]", s.Items)
 	}
-	if more := string(s.AdditionalProperties); more != "" && more != "false" && more != "true" {
+	if more := string(s.AdditionalProperties); more != "" && more != "false" {
 		lint(t, at+".*", s.AdditionalProperties)
 	}
 	return s
@@ -165,9 +165,9 @@ func conform(at string, raw json.RawMessage, value any) (wrong []string) {
 			inner := s.Properties[name]
 			switch more := string(s.AdditionalProperties); {
 			case inner != nil:
-			case more == "true" || s.Properties == nil && more == "": // its members are the description's business
+			case more == "": // its members are the description's business
 				continue
-			case more != "" && more != "false":
+			case more != "false":
 				inner = s.AdditionalProperties
 			}
 			if inner == nil {

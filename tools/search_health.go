@@ -61,13 +61,7 @@ Read verdict to the user. alive: most probes were found among the first 10, and 
     "alive": {"type": "boolean"},
     "verdict": {"type": "string"},
     "mode": {"type": "string"},
-    "model": {"type": "string"},
-    "probes": ` + objectArray + `,
-    "probes_passed": {"type": "integer"},
-    "probes_run": {"type": "integer"},
-    "agreement": ` + object + `,
-    "coverage": ` + object + `,
-    "warning": {"type": "string"}
+    "probes": ` + objectArray + `
   },
   "required": ["alive", "verdict", "mode", "probes"]
 }`,

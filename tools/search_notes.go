@@ -260,9 +260,8 @@ const searchOutputSchema = `{
     "mode": {"type": "string"},
     "model": {"type": "string"},
     "scope": {"type": "string"},
-    "folder": ` + stringArray + `,
     "results": ` + objectArray + `,
-    ` + scoredOutputs + `
+    "coverage": ` + object + `
   },
   "required": ["query", "mode", "model", "scope", "results", "coverage"]
 }`

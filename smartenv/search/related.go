@@ -191,3 +191,13 @@ func bestBlock(s *smartenv.Snapshot, source int, q []float32) int32 {
 	}
 	return row
 }
+
+// Cosine compares two notes by their own vectors; ok is false when one has none.
+func Cosine(s *smartenv.Snapshot, a, b string) (cosine float32, ok bool) {
+	x, ok := s.Source(a)
+	y, ok2 := s.Source(b)
+	if !ok || !ok2 || x.Row < 0 || y.Row < 0 {
+		return 0, false
+	}
+	return simd.Dot(s.Notes.Row(x.Row), s.Notes.Row(y.Row)), true
+}
