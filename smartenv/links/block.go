@@ -108,8 +108,8 @@ func (s *scanner) inside(at, end, indent int, open bool) (next int) {
 		s.flush(at)
 		open = false
 		text, column := s.indented(at+size, end)
-		if width := column; text == end || width > 4 {
-			text, column = at+size, 1
+		if text == end || column > 4 {
+			column = 1
 		}
 		indent += size + column
 		if len(s.items) < maxItems {
