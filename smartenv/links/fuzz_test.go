@@ -54,7 +54,8 @@ func FuzzScan(f *testing.F) {
 			last = h.Line
 		}
 		for i, tag := range n.Tags {
-			same := func(other string) bool { return strings.ToLower(other) == strings.ToLower(tag) }
+			folded := strings.ToLower(tag)
+			same := func(other string) bool { return strings.ToLower(other) == folded }
 			if tag == "" || slices.ContainsFunc(n.Tags[i+1:], same) || n.Properties == nil && !strings.Contains(text, "#"+tag) {
 				t.Fatalf("tag %q of %q", tag, n.Tags)
 			}
