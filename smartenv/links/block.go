@@ -9,19 +9,22 @@ const maxItems = 64
 func (s *scanner) blocks(line int) {
 	s.line, s.spanAt = line, -1
 	for s.at < len(s.text) {
-		end := len(s.text)
-		if length := strings.IndexByte(s.text[s.at:], '\n'); length >= 0 {
-			end = s.at + length
-		}
-		if s.at = s.block(s.at, end); s.at == end+1 {
-			s.line++
-		}
+		s.at = s.block(s.at, s.lineEnd(s.at))
+		s.line++
 	}
 	s.flush(len(s.text))
 }
 
-// block takes the line from at to end. It returns where to go on: on the next line, or
-// within some line if what began here ends there.
+// lineEnd is where the line ends on which at is.
+func (s *scanner) lineEnd(at int) int {
+	if length := strings.IndexByte(s.text[at:], '\n'); length >= 0 {
+		return at + length
+	}
+	return len(s.text)
+}
+
+// block takes the line from at to end, with those below that belong to the same formula or
+// comment, and returns where the next one begins.
 func (s *scanner) block(at, end int) (next int) {
 	if s.fence.mark != 0 && s.fenced(at, end) {
 		return end + 1
@@ -105,8 +108,8 @@ func (s *scanner) inside(at, end, indent int, open bool) (next int) {
 		s.flush(at)
 		open = false
 		text, column := s.indented(at+size, end)
-		if width := column; text == end || width > 4 {
-			text, column = at+size, 1
+		if text == end || column > 4 {
+			column = 1
 		}
 		indent += size + column
 		if len(s.items) < maxItems {
@@ -159,8 +162,9 @@ func (s *scanner) start(kind blockKind, size, at, end, base int, open, marked bo
 	return end + 1
 }
 
-// enclosed takes an HTML comment or formula that begins at at, whatever lines it holds, and
-// returns where it ends. A comment that never ends is the rest of the note.
+// enclosed takes an HTML comment or formula that begins at at, whatever lines it holds,
+// and opens a span with the rest of the line on which it ends. A comment that never ends
+// is the rest of the note.
 func (s *scanner) enclosed(kind blockKind, at, end int) (next int) {
 	mark, length := "-->", len("<!--")
 	if kind == blockMath {
@@ -173,12 +177,16 @@ func (s *scanner) enclosed(kind blockKind, at, end int) (next int) {
 	switch {
 	case close >= 0:
 		s.flush(at)
-		next = at + length + close + len(mark)
-		s.line += strings.Count(s.text[at:next], "\n")
-		return next
+		rest := at + length + close + len(mark)
+		s.line += strings.Count(s.text[at:rest], "\n")
+		end = s.lineEnd(rest)
+		if strings.TrimSpace(s.text[rest:end]) != "" {
+			s.span(rest, false)
+		}
+		return end + 1
 	case kind == blockComment:
 		s.flush(at)
-		return len(s.text) + 1
+		return len(s.text)
 	}
 	s.noEnd = true
 	s.span(at, false)

@@ -1,6 +1,7 @@
 package links
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -33,6 +34,7 @@ type bracket struct {
 	at, line int
 	image    bool
 	tags     int // found before it
+	links    int // found before it
 }
 
 // inline reads links, tags and block ids from the text between from and to.
@@ -107,7 +109,7 @@ func (n *inline) opening(i int) (next int) {
 			start--
 		}
 		if l, ok := wikilink(n.text[start:end]); ok {
-			n.add(start, n.line, l)
+			n.add(len(n.note.Links), n.line, l)
 			n.dead = len(n.open)
 			return end
 		}
@@ -117,7 +119,7 @@ func (n *inline) opening(i int) (next int) {
 		n.open = n.open[:copy(n.open, n.open[half:])]
 		n.dead = max(0, n.dead-half)
 	}
-	n.open = append(n.open, bracket{i, n.line, n.bang(i), len(n.tags)})
+	n.open = append(n.open, bracket{i, n.line, n.bang(i), len(n.tags), len(n.note.Links)})
 	return i + 1
 }
 
@@ -144,14 +146,15 @@ func (n *inline) closing(i int) (next int) {
 	}
 	n.tags = n.tags[:b.tags] // those in the label are none
 	if l, ok := markdownLink(n.text[start:end], n.text[b.at+1:i], dest, b.image); ok {
-		n.add(start, b.line, l)
+		n.add(b.links, b.line, l) // before those in its label
 	}
 	return n.skip(i, end)
 }
 
-func (n *inline) add(at, line int, l Link) {
+// add inserts a link as number i of the note's.
+func (n *inline) add(i, line int, l Link) {
 	l.Line, l.Code = line, n.code
-	n.found = append(n.found, found{at, l})
+	n.note.Links = slices.Insert(n.note.Links, i, l)
 }
 
 // span reads the code span whose backticks begin at i.

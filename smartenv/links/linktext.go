@@ -182,8 +182,8 @@ func title(text string, i int) int {
 	if i >= len(text) {
 		return -1
 	}
-	close := text[i]
-	switch close {
+	open, close := text[i], text[i]
+	switch open {
 	case '(':
 		close = ')'
 	case '"', '\'':
@@ -194,6 +194,8 @@ func title(text string, i int) int {
 		switch text[i] {
 		case close:
 			return i + 1
+		case open:
+			return -1
 		case '\\':
 			i++
 		}

@@ -17,6 +17,10 @@ import (
 // text and with nothing else.
 func Scan(path, text string) Note {
 	n := Note{Path: path}
+	const usual = 64 // links in a note; room for more is made as they come
+	if may := strings.Count(text, "[[") + strings.Count(text, "]("); may > 0 {
+		n.Links = make([]Link, 0, min(may, usual))
+	}
 	s := scanner{text: text, note: &n}
 	yaml, line := property.Split(text)
 	var err error
@@ -32,7 +36,6 @@ func Scan(path, text string) Note {
 		s.at = len(text) - len(rest)
 	}
 	s.blocks(line)
-	n.Links = s.sorted()
 	n.Tags = distinct(s.tags)
 	return n
 }
@@ -40,10 +43,9 @@ func Scan(path, text string) Note {
 // scanner reads one note. Of the text it takes one block after the other; a run of
 // text in which links and code spans may go over lines is a span.
 type scanner struct {
-	text  string
-	note  *Note
-	found []found
-	tags  []string // as written, some of them twice
+	text string
+	note *Note
+	tags []string // as written, some of them twice
 
 	at, line int // where the next line of text begins, and its number
 
@@ -58,12 +60,6 @@ type scanner struct {
 	noEnd bool // no "$$" is to come
 }
 
-// found is a link with the offset of its beginning.
-type found struct {
-	at int
-	Link
-}
-
 // fence is an open block of code; it is none when mark is 0.
 type fence struct {
 	mark   byte // '`' or '~'
@@ -72,18 +68,11 @@ type fence struct {
 	column int // text of its list item begins here: a line that begins before ends it
 }
 
-// sorted returns the links in the order of the text.
-func (s *scanner) sorted() []Link {
-	slices.SortStableFunc(s.found, func(a, b found) int { return a.at - b.at })
-	links := make([]Link, len(s.found))
-	for i, f := range s.found {
-		links[i] = f.Link
-	}
-	return links
-}
-
 // distinct returns the tags, each as it was first written.
 func distinct(tags []string) []string {
+	if len(tags) == 0 {
+		return nil
+	}
 	seen := make(map[string]bool, len(tags))
 	kept := tags[:0]
 	for _, tag := range tags {
@@ -124,7 +113,7 @@ func (s *scanner) properties(yaml string) {
 					l.Target = unquote(l.Target, written[quote])
 				}
 				l.Line, l.Property = line, name
-				s.found = append(s.found, found{-1, l})
+				s.note.Links = append(s.note.Links, l)
 			}
 			at = end
 		}

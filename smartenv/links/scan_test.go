@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unsafe"
 )
 
 const fixture = "../../testdata/vaults/links"
@@ -172,6 +173,35 @@ func TestScan(t *testing.T) {
 	} {
 		if got := brief(Scan("a.md", c.text)); got != strings.TrimSpace(c.want) {
 			t.Errorf("Scan(%q) =\n %q, want\n %q", c.text, got, c.want)
+		}
+	}
+}
+
+// A vault's texts would not fit beside its graph.
+func TestScanKeepsNoText(t *testing.T) {
+	for path := range expectedNotes(t) {
+		data, err := os.ReadFile(filepath.Join(fixture, filepath.FromSlash(path)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(data)
+		n := Scan(path, text)
+		kept := append(append(append([]string{n.BadYAML}, n.Aliases...), n.Tags...), n.BlockIDs...)
+		for _, h := range n.Headings {
+			kept = append(kept, h.Text)
+		}
+		for _, l := range n.Links {
+			kept = append(kept, l.Raw, l.Target, l.Subpath, l.Text, l.Property)
+		}
+		for name, value := range n.Properties {
+			s, _ := value.(string)
+			kept = append(kept, name, s)
+		}
+		from := uintptr(unsafe.Pointer(unsafe.StringData(text)))
+		for _, s := range kept {
+			if at := uintptr(unsafe.Pointer(unsafe.StringData(s))); s != "" && at >= from && at < from+uintptr(len(text)) {
+				t.Errorf("%s: %q is a part of the text", path, s)
+			}
 		}
 	}
 }

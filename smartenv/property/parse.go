@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	maxYAML  = 128 << 10 // bytes of YAML that are read at all
-	maxAlias = 64 << 10  // bytes that the values grow by when aliases become what they stand for
-	maxDepth = 64        // lists and maps in each other
+	maxYAML  = 64 << 10 // bytes of YAML that are read at all
+	maxAlias = 64 << 10 // bytes that the values grow by when aliases become what they stand for
+	maxDepth = 64       // lists and maps in each other
 )
 
 var (
