@@ -2,15 +2,10 @@ package tools
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
-
-// Bug 29, by what the notes say.
-func TestBug29ContentFilters(t *testing.T) { bug29(t, crowd(t), byTags, byProperties, byLinks) }
 
 // library is a vault whose notes have tags and properties of all kinds.
 func library() (notes []testNote) {
@@ -134,29 +129,5 @@ func TestUnlinkedOnly(t *testing.T) {
 	out, err = s.Related(t.Context(), in)
 	if want := "every note with a vector is left out by filters: modified (4); change them or leave some out"; err != nil || out.Reason != want {
 		t.Errorf("reason %q, %v, want %q: unlinked_only counts last", out.Reason, err, want)
-	}
-}
-
-// Notes that cannot be read are told of where they may be missing.
-func TestContentFiltersUnreadable(t *testing.T) {
-	dir := writeVault(t, library())
-	if err := os.Chmod(filepath.Join(dir, "B.md"), 0); err != nil {
-		t.Fatal(err)
-	}
-	if f, err := os.Open(filepath.Join(dir, "B.md")); err == nil {
-		f.Close()
-		t.Skip("this user may read everything")
-	}
-	s := newTestServer(t, dir)
-	in := DefaultSearch("rose")
-	in.MinScore, in.Tags = 0, []string{"done"}
-	if out := mustSearch(t, s, in); !strings.Contains(out.Warning, "could not be read: 2;") {
-		t.Errorf("warning %q, want the unreadable note counted", out.Warning)
-	}
-	near := DefaultRelated("A.md")
-	near.UnlinkedOnly = true
-	out, err := s.Related(t.Context(), near)
-	if err != nil || !strings.Contains(out.Warning, "Not all notes could be read for links (1 not)") {
-		t.Errorf("warning %q, %v", out.Warning, err)
 	}
 }

@@ -48,19 +48,16 @@ func age(t *testing.T, dir, path, when string) {
 
 // Bug 29: each filter comes before the ranking, so one note of five thousand is found
 // with a limit of 1.
-func TestBug29Filters(t *testing.T) { bug29(t, crowd(t), byFolder, byExcludeFolder, byModified) }
-
-func bug29(t *testing.T, s *Server, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		filter := map[string]Filters{
-			byFolder:        {Folder: []string{"small"}},
-			byExcludeFolder: {ExcludeFolder: []string{"large", ""}},
-			byTags:          {Tags: []string{"#Small"}},
-			byProperties:    {Properties: map[string]any{"Status": "Open"}},
-			byModified:      {ModifiedBefore: "2020-05-07"},
-			byLinks:         {},
-		}[name]
+func TestBug29Filters(t *testing.T) {
+	s := crowd(t)
+	for name, filter := range map[string]Filters{
+		byFolder:        {Folder: []string{"small"}},
+		byExcludeFolder: {ExcludeFolder: []string{"large", ""}},
+		byTags:          {Tags: []string{"#Small"}},
+		byProperties:    {Properties: map[string]any{"Status": "Open"}},
+		byModified:      {ModifiedBefore: "2020-05-07"},
+		byLinks:         {},
+	} {
 		if name != byLinks {
 			in := DefaultSearch("rose")
 			in.Limit, in.Filters = 1, filter

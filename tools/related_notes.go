@@ -63,7 +63,7 @@ func relatedNotes() tool {
 	return tool{
 		name:  "related_notes",
 		title: "Find related notes",
-		description: `Finds the notes nearest in meaning to one note of the vault (mode: semantic). Use it for context, duplicates or missing links (unlinked_only); for a question use search_notes.
+		description: `Finds notes nearest in meaning to one note of the vault (mode: semantic). Use it for context, duplicates or missing links (unlinked_only); for a question search_notes.
 
 level auto: the note with notes and sections; notes: with notes; blocks: its sections with theirs. As search_notes; section is the other note's, own_section this one's nearest, pair_score their cosine; boilerplate: in 3 notes or more.`,
 		input:     relatedInputSchema,

@@ -118,14 +118,13 @@ func sections(s *smartenv.Snapshot, source *smartenv.Source) (rows []int) {
 	return rows
 }
 
-// longest returns the n rows that have most lines, in their order.
+// longest returns the n rows that have most lines, the first of equals.
 func longest(s *smartenv.Snapshot, rows []int, n int) []int {
 	if len(rows) <= n {
 		return rows
 	}
 	length := func(row int) int { return s.Blocks.Items[row].End - s.Blocks.Items[row].Start }
 	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(length(b), length(a)) })
-	slices.Sort(rows[:n])
 	return rows[:n]
 }
 

@@ -77,11 +77,12 @@ func TestRelatedBlocksWithoutNoteVector(t *testing.T) {
 // With Pairs, a note that a block won its place has the nearest section of the asking
 // note beside it; one that won as a whole has none.
 func TestRelatedPairs(t *testing.T) {
-	s := fixture(sectioned...)
+	s := fixture(append([]string{"z.md#One = 0.1"}, sectioned...)...)
 	for scope, want := range map[Scope][]string{
 		Auto: {
 			"high.md 1.00 note #Far", "whole.md 1.00 note ",
 			"low.md 0.99 note #Near", "blocks only.md 0.99 block #Two <- #High 21-25 0.79",
+			"z.md 0.86 block #One <- #Low 31-35 1.00",
 		},
 		Notes: {"high.md 1.00 note #Far", "whole.md 1.00 note ", "low.md 0.99 note #Near"},
 	} {
