@@ -150,6 +150,9 @@ func manyPaths(n int) []string {
 // Of 20,000 notes the nearest are found at once, however long or like each other the names
 // are.
 func TestNearestIsQuick(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes time")
+	}
 	long := manyPaths(20_000)
 	for i := range long {
 		long[i] = fmt.Sprintf("%s/%s %05d.md", strings.Repeat("Folder ", 30), strings.Repeat("a long name ", 18), i)
