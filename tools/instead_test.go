@@ -46,6 +46,13 @@ func TestNearestNotes(t *testing.T) {
 	}
 }
 
+// Accents stored in another form make no difference.
+func TestNearestNotesInOtherForm(t *testing.T) {
+	if got := nearestNotes([]string{"Menus.md", "Men\u00fc.md"}, "Menu\u0308"); len(got) != 2 || got[0] != "Men\u00fc.md" {
+		t.Errorf("nearestNotes = %q, want the same name first", got)
+	}
+}
+
 // distance is that of the book, up to its limit.
 func FuzzDistance(f *testing.F) {
 	f.Add("roses", "rosse", 2)
