@@ -142,10 +142,7 @@ func distance(a, b []rune, limit int) int {
 		}
 		least := row[first-1]
 		for j := first; j <= last; j++ {
-			above := row[j]
-			if j == i+limit { // the row above ends left of it
-				above = limit + 1
-			}
+			above := row[j] // where the row above ends left of j this is still j, which is above limit
 			change := before
 			if a[i-1] != b[j-1] {
 				change++

@@ -46,6 +46,13 @@ func TestNearestNotes(t *testing.T) {
 	}
 }
 
+// Accents stored in another form make no difference.
+func TestNearestNotesInOtherForm(t *testing.T) {
+	if got := nearestNotes([]string{"Menus.md", "Men\u00fc.md"}, "Menu\u0308"); len(got) != 2 || got[0] != "Men\u00fc.md" {
+		t.Errorf("nearestNotes = %q, want the same name first", got)
+	}
+}
+
 // distance is that of the book, up to its limit.
 func FuzzDistance(f *testing.F) {
 	f.Add("roses", "rosse", 2)
@@ -150,6 +157,9 @@ func manyPaths(n int) []string {
 // Of 20,000 notes the nearest are found at once, however long or like each other the names
 // are.
 func TestNearestIsQuick(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes time")
+	}
 	long := manyPaths(20_000)
 	for i := range long {
 		long[i] = fmt.Sprintf("%s/%s %05d.md", strings.Repeat("Folder ", 30), strings.Repeat("a long name ", 18), i)

@@ -71,12 +71,8 @@ func (o *outline) spanOf(b note.Block) span {
 // section finds what asked names: the block with this key, else the heading with
 // this text, or with this below others; the more exactly the better.
 func (o *outline) section(asked string) (span, error) {
-	for variant := range note.Variants(o.raw) { // the plugin may have seen other line ends
-		for _, b := range note.Parse(o.path, variant, note.Rules{}).Blocks {
-			if b.Key == asked {
-				return o.spanOf(b), nil
-			}
-		}
+	if b, ok := o.block(asked); ok {
+		return o.spanOf(b), nil
 	}
 	if asked = strings.TrimSpace(asked); len(asked) > maxSection {
 		return span{}, fmt.Errorf("section has %d bytes: pass a heading", len(asked))
@@ -87,10 +83,8 @@ func (o *outline) section(asked string) (span, error) {
 	}
 	headings := o.headings()
 	title, parts := plain(bare), pathParts(bare)
-	key := folded(asked)
 	for _, fits := range []func(h heading) bool{
 		func(h heading) bool { return h.title == bare },
-		func(h heading) bool { return folded(h.key) == key },
 		func(h heading) bool { return h.plain == title && title != "" },
 		func(h heading) bool { return h.endsPath(parts) },
 	} {
@@ -107,12 +101,29 @@ func (o *outline) section(asked string) (span, error) {
 			return span{}, fmt.Errorf("section %q could be any of %s: pass one of these keys", shorten(asked, 100), listed(found))
 		}
 	}
-	for _, b := range o.blocks { // a paragraph's key in other case
-		if folded(b.Key) == key {
-			return o.spanOf(b), nil
+	return span{}, o.noSection(asked, headings)
+}
+
+// block looks for the block with a key: this, or failing that the only one that
+// differs in case or blanks.
+func (o *outline) block(key string) (found note.Block, ok bool) {
+	if !strings.HasPrefix(strings.TrimSpace(key), "#") || len(key) > maxSection {
+		return found, false
+	}
+	for variant := range note.Variants(o.raw) { // the plugin may have seen other line ends
+		for _, b := range note.Parse(o.path, variant, note.Rules{}).Blocks {
+			if b.Key == key {
+				return b, true
+			}
 		}
 	}
-	return span{}, o.noSection(asked, headings)
+	plainly, same := folded(key), 0
+	for _, b := range o.blocks {
+		if folded(b.Key) == plainly {
+			found, same = b, same+1
+		}
+	}
+	return found, same == 1
 }
 
 const (

@@ -57,6 +57,7 @@ func TestSection(t *testing.T) {
 	crlf := strings.ReplaceAll(sectioned, "\n", "\r\n")
 	write(t, filepath.Join(s.vault.Root(), "lf.md"), []byte(sectioned))
 	write(t, filepath.Join(s.vault.Root(), "crlf.md"), []byte(crlf))
+	write(t, filepath.Join(s.vault.Root(), "ids.md"), []byte("a\n- one\n- two ^two\n  more\n- three\n\n# H ^h\nline\nend ^para"))
 	write(t, filepath.Join(s.vault.Root(), "open.md"), []byte("---\na: b\ntext"))
 	write(t, filepath.Join(s.vault.Root(), "bom.md"), []byte("\ufeff"+sectioned[len("---\ntags: [x]\n---\nbefore\n\n"):]))
 	for _, tt := range []struct {
@@ -93,6 +94,10 @@ func TestSection(t *testing.T) {
 		{"crlf.md", "^cut", 10, 11, "^cut"},
 		{"crlf.md", "#Garden#Roses: old#{3}", 12, 13, "#Garden#Roses: old#{3}"}, // which the plugin has of the note with LF
 		{"bom.md", "garden", 1, 12, "#Garden"},
+		{"ids.md", "^two", 3, 4, "^two"},
+		{"ids.md", "^h", 7, 7, "^h"},
+		{"ids.md", "^para", 8, 9, "^para"},
+		{"lf.md", "#workshop#KILN", 22, 34, "#Workshop#Kiln"},
 		{"open.md", "#---frontmatter---", 1, 3, "#---frontmatter---"}, // never closed: to the end
 	} {
 		in := DefaultNote(tt.path)
@@ -351,6 +356,9 @@ var notInManual = []string{
 
 // What is asked of a large note costs no more than reading it a few times.
 func TestSectionIsQuick(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes time")
+	}
 	var b strings.Builder
 	for i := range 12_000 {
 		fmt.Fprintf(&b, "## Heading %d\ntext\n", i)
