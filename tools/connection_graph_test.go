@@ -78,8 +78,13 @@ func TestConnections(t *testing.T) {
 			"1 A.md<E.md none link", "1 D.md<E.md none link", "1 F.md<E.md none link",
 			"2 G.md<A.md 0.8944 both block #T#{1}", "2 B.md<A.md 0.7071 both block #T#{1}",
 		}},
-		{"equal scores by path, of edges too", "F.md", func(in *ConnectionsInput) { in.MinScore, in.Depth, in.MaxPerLevel = 0, 1, 3 }, []string{
+		{"equal scores by path", "F.md", func(in *ConnectionsInput) { in.MinScore, in.Depth, in.MaxPerLevel = 0, 1, 3 }, []string{
 			"1 A.md<F.md 0 similar block #T#{1}", "1 B.md<F.md 0 similar block #T#{1}", "1 C.md<F.md 0 similar block #T#{1}",
+		}},
+		{"of equal edges to a note the one from the first path", "A.md", func(in *ConnectionsInput) { in.MinScore = 0 }, []string{
+			"1 G.md<A.md 0.8944 both block #T#{1}", "1 B.md<A.md 0.7071 both block #T#{1}", "1 C.md<A.md 0 similar block #T#{1}",
+			"1 D.md<A.md 0 both block #T#{1}", "1 F.md<A.md 0 similar block #T#{1}",
+			"2 H.md<B.md 0 similar block #T#{1}", "2 E.md<D.md none link",
 		}},
 	} {
 		in := defaultConnections(tt.path)
