@@ -109,13 +109,18 @@ func TestSchemas(t *testing.T) {
 // What the schemas say of ranges and defaults is what the code does.
 func TestSchemasAgreeWithCode(t *testing.T) {
 	s := serverOf(t, vaultNotes())
-	required := map[string]string{"search_notes": `"query":"rose"`, "related_notes": `"path":"Short.md"`, "get_note": `"path":"Short.md"`}
+	required := map[string]string{"search_notes": `"query":"rose"`, "related_notes": `"path":"Short.md"`, "get_note": `"path":"Short.md"`,
+		"connection_graph": `"path":"Short.md"`, "backlinks": `"path":"Short.md"`, "broken_links": `"kinds":[]`, "nearest_vectors": `"vector":[1,0,0,0,0,0,0,0]`}
 	defaults := map[string]map[string]any{
-		"search_notes":  {"limit": DefaultSearch("").Limit, "min_score": DefaultSearch("").MinScore, "scope": DefaultSearch("").Scope, "sections_per_note": DefaultSearch("").SectionsPerNote, "include_text": DefaultSearch("").IncludeText},
-		"related_notes": {"limit": DefaultRelated("").Limit, "min_score": DefaultRelated("").MinScore, "level": DefaultRelated("").Level},
-		"get_note":      {"max_chars": DefaultNote("").MaxChars},
+		"search_notes":     {"limit": DefaultSearch("").Limit, "min_score": DefaultSearch("").MinScore, "scope": DefaultSearch("").Scope, "sections_per_note": DefaultSearch("").SectionsPerNote, "include_text": DefaultSearch("").IncludeText},
+		"related_notes":    {"limit": DefaultRelated("").Limit, "min_score": DefaultRelated("").MinScore, "level": DefaultRelated("").Level},
+		"get_note":         {"max_chars": DefaultNote("").MaxChars},
+		"connection_graph": {"depth": defaultConnections("").Depth, "min_score": defaultConnections("").MinScore, "max_per_level": defaultConnections("").MaxPerLevel},
+		"backlinks":        {"limit": defaultBacklinks("").Limit, "include_outbound": false},
+		"broken_links":     {"limit": defaultBroken().Limit, "min_references": defaultBroken().MinReferences, "include_orphans": false},
+		"nearest_vectors":  {"limit": DefaultVector(nil).Limit, "min_score": DefaultVector(nil).MinScore, "scope": DefaultVector(nil).Scope},
 	}
-	for _, tool := range all() {
+	for _, tool := range everything() {
 		for name, raw := range lint(t, tool.name, json.RawMessage(tool.input)).Properties {
 			property := lint(t, name, raw)
 			if got, want := fmt.Sprint(property.Default), fmt.Sprint(defaults[tool.name][name]); got != want {
