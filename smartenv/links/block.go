@@ -83,14 +83,10 @@ func (s *scanner) inside(at, end, indent int, open bool) (next int) {
 			base = s.items[depth-1]
 		}
 		deep := indent-base >= 4
-		if deep && open { // goes on, however far to the right
-			s.span(at, false)
-			return end + 1
-		}
 		line := strings.TrimRight(s.text[at:end], " \t\r")
 		kind, size := blockStart(line)
 		if deep {
-			kind = blockText
+			kind = blockText // a paragraph goes on, however far to the right
 		}
 		if kind == blockText && open {
 			s.span(at, false)
@@ -170,11 +166,7 @@ func (s *scanner) enclosed(kind blockKind, at, end int) (next int) {
 	if kind == blockMath {
 		mark, length = "$$", len("$$")
 	}
-	close := -1
-	if kind == blockComment || !s.noEnd {
-		close = strings.Index(s.text[at+length:], mark)
-	}
-	switch {
+	switch close := strings.Index(s.text[at+length:], mark); {
 	case close >= 0:
 		s.flush(at)
 		rest := at + length + close + len(mark)
@@ -188,7 +180,6 @@ func (s *scanner) enclosed(kind blockKind, at, end int) (next int) {
 		s.flush(at)
 		return len(s.text)
 	}
-	s.noEnd = true
 	s.span(at, false)
 	return end + 1
 }

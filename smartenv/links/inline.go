@@ -26,7 +26,6 @@ type inline struct {
 	escaped        int       // end of the last escaped letter
 	ticks          *[maxTicks + 1]int
 	noFormula      bool // no "$" that may close one is to come
-	noFormulas     bool // nor "$$"
 	noComment      bool // nor "-->"
 }
 
@@ -255,11 +254,8 @@ func (n *inline) angle(i int) (next int) {
 func (n *inline) formula(i int) (next int) {
 	rest := n.text[i:n.to]
 	if strings.HasPrefix(rest, "$$") {
-		if n.noFormulas {
-			return i + 2
-		}
 		end := strings.Index(rest[2:], "$$")
-		if n.noFormulas = end < 0; n.noFormulas {
+		if end < 0 {
 			return i + 2
 		}
 		return n.skip(i, i+2+end+2)

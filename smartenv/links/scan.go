@@ -57,7 +57,6 @@ type scanner struct {
 	items []int // columns at which the text of the open list items begins, within the quote
 	outer []int // those around the quote
 	fence fence
-	noEnd bool // no "$$" is to come
 }
 
 // fence is an open block of code; it is none when mark is 0.
