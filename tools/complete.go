@@ -7,7 +7,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"golang.org/x/text/unicode/norm"
 
 	"smart-connections-mcp/smartenv"
 )
@@ -87,10 +86,10 @@ func foldersOf(paths []string) []string {
 
 // completions are the values that fit what is typed, the likeliest first.
 func completions(known []string, typed string) []string {
-	want := foldName(strings.ReplaceAll(typed, `\`, "/"))
+	want := folded(strings.ReplaceAll(typed, `\`, "/"))
 	var byRank [3][]string
 	for _, value := range known {
-		folded := foldName(value)
+		folded := folded(value)
 		switch name := folded[strings.LastIndexByte(folded, '/')+1:]; {
 		case strings.HasPrefix(folded, want):
 			byRank[0] = append(byRank[0], value)
@@ -105,9 +104,4 @@ func completions(known []string, typed string) []string {
 		found = append(found, values...)
 	}
 	return found
-}
-
-// foldName is the form in which names are compared that a person typed.
-func foldName(name string) string {
-	return norm.NFC.String(strings.ToLower(norm.NFC.String(name)))
 }

@@ -36,6 +36,7 @@ func TestNearestNotes(t *testing.T) {
 		{"Tex", "Tax.md|Text.MD"},
 		{"Nothing of the kind", ""},
 		{"q", ""},
+		{"Text", "Text.MD"}, {"Tent", "Text.MD"}, {"Tint", ""}, // one letter of four, not two
 		{"玫瑰", "玫瑰花园.md"},
 		{"a/b/Deep  NOTE.md", "a/b/c/Deep note.md"},
 		{"", ""}, {"///", ""}, {"..", ""}, {strings.Repeat("x", 100_000), ""}, {"\xff\xfe", ""}, {"*", ""},
@@ -48,7 +49,7 @@ func TestNearestNotes(t *testing.T) {
 
 // Accents stored in another form make no difference.
 func TestNearestNotesInOtherForm(t *testing.T) {
-	if got := nearestNotes([]string{"Menus.md", "Men\u00fc.md"}, "Menu\u0308"); len(got) != 2 || got[0] != "Men\u00fc.md" {
+	if got := nearestNotes([]string{"Menu.md", "Men\u00fc.md"}, "Menu\u0308"); len(got) != 2 || got[0] != "Men\u00fc.md" {
 		t.Errorf("nearestNotes = %q, want the same name first", got)
 	}
 }
