@@ -412,7 +412,7 @@ func TestIndexForbidden(t *testing.T) {
 		none := []string{}
 		forbidden.Store(&none)
 		v, err := note.OpenVaultOn(disk.Tapped(func(call, path string, want int) (int, error) {
-			if slices.Contains(*forbidden.Load(), filepath.Base(path)) && call != "stat" {
+			if slices.Contains(*forbidden.Load(), filepath.Base(path)) {
 				return 0, &os.PathError{Op: call, Path: path, Err: os.ErrPermission}
 			}
 			return want, nil
@@ -423,7 +423,7 @@ func TestIndexForbidden(t *testing.T) {
 		defer v.Close()
 		old := Open(v, allOpen)
 		want := graphOf(t, old)
-		shut := []string{"F", "C.md"}
+		shut := []string{"F", "C.md", "B.md", "p.png"}
 		forbidden.Store(&shut)
 		time.Sleep(recheck + 1)
 		g := graphOf(t, old)

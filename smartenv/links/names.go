@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // names find notes by what their own properties and the links to them call them.
@@ -79,8 +80,12 @@ func phrase(text string) string { return squeeze(fold(text)) }
 
 // squeeze leaves one blank of several, and none at the ends.
 func squeeze(s string) string {
-	if strings.TrimSpace(s) == s && !strings.Contains(s, "  ") && !strings.ContainsAny(s, "\t\n\r") {
-		return s
+	after := byte(' ')
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c >= utf8.RuneSelf || c < ' ' || c == ' ' && after == ' ' {
+			return strings.Join(strings.Fields(s), " ")
+		}
+		after = s[i]
 	}
-	return strings.Join(strings.Fields(s), " ")
+	return strings.TrimSuffix(s, " ")
 }
