@@ -93,7 +93,7 @@ func (s *Server) Backlinks(ctx context.Context, in BacklinksInput) (BacklinksOut
 	if err != nil {
 		return BacklinksOutput{}, err
 	}
-	g, err := s.links.Graph(ctx)
+	g, err := s.graph(ctx)
 	if err != nil {
 		return BacklinksOutput{}, err
 	}

@@ -94,7 +94,7 @@ func (s *Server) BrokenLinks(ctx context.Context, in BrokenInput) (BrokenOutput,
 	if err := in.check(); err != nil {
 		return BrokenOutput{}, err
 	}
-	g, err := s.links.Graph(ctx)
+	g, err := s.graph(ctx)
 	if err != nil {
 		return BrokenOutput{}, err
 	}

@@ -105,7 +105,7 @@ func (s *Server) Connections(ctx context.Context, in ConnectionsInput) (Connecti
 	}
 	w := walk{in: in, root: root}
 	w.snap, w.unsearched = s.semantic(ctx)
-	w.graph, w.unlinked = s.links.Graph(ctx)
+	w.graph, w.unlinked = s.graph(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return ConnectionsOutput{}, ctx.Err()

@@ -131,7 +131,7 @@ func (s *Server) narrow(ctx context.Context, snap *smartenv.Snapshot, in Filters
 	}
 	tags := wantedTags(in.Tags)
 	if len(tags)+len(in.Properties) > 0 || unlinked != "" {
-		graph, err := s.links.Graph(ctx)
+		graph, err := s.graph(ctx)
 		if err != nil {
 			return n, err
 		}
@@ -139,7 +139,7 @@ func (s *Server) narrow(ctx context.Context, snap *smartenv.Snapshot, in Filters
 		if err := n.addContent(graph, tags, in.Properties); err != nil {
 			return n, err
 		}
-		n.warning = unjudged(snap, graph, before, n.filters[len(before):])
+		n.warning = strings.TrimSpace(oldLinks(graph) + " " + unjudged(snap, graph, before, n.filters[len(before):]))
 		if unlinked != "" {
 			defer n.addUnlinked(graph, unlinked) // the last of all
 		}

@@ -110,7 +110,8 @@ type (
 		Names []string `json:"names"`
 	}
 	linkStatus struct {
-		Notes         int          `json:"notes"` // that were read
+		Behind        string       `json:"behind,omitempty"` // why this is not the newest state
+		Notes         int          `json:"notes"`            // that were read
 		Links         int          `json:"links"`
 		Unreadable    ignoredFiles `json:"unreadable"`
 		BadProperties skippedLines `json:"bad_properties"` // notes whose frontmatter is not valid YAML
@@ -213,13 +214,13 @@ const linkPatience = 2 * time.Second
 func (s *Server) linkStatus(ctx context.Context) *linkStatus {
 	ctx, cancel := context.WithTimeout(ctx, linkPatience)
 	defer cancel()
-	graph, err := s.links.Graph(ctx)
+	graph, err := s.graph(ctx)
 	if err != nil {
 		if graph = s.links.Peek(); graph == nil {
 			return nil
 		}
 	}
-	out := &linkStatus{Notes: len(graph.Notes), Unreadable: ignoredFiles{len(graph.Unreadable), first(graph.Unreadable)}}
+	out := &linkStatus{Behind: s.scrub(graph.Behind), Notes: len(graph.Notes), Unreadable: ignoredFiles{len(graph.Unreadable), first(graph.Unreadable)}}
 	var bad []string
 	for i := range graph.Notes {
 		n := &graph.Notes[i]

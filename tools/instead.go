@@ -99,7 +99,7 @@ type wanted struct {
 func newWanted(name string) wanted {
 	w := wanted{folded: name, runes: []rune(name)}
 	w.edits = min(maxEdits, (len(w.runes)+2)/3, max(0, len(w.runes)-1)) // something is to remain
-	if len(w.runes) <= 4 { // "Nope" is not near "Home"
+	if len(w.runes) <= 4 {                                              // "Nope" is not near "Home"
 		w.edits = min(w.edits, 1)
 	}
 	w.words = strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })

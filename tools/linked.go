@@ -33,8 +33,32 @@ func (s *Server) open(ctx context.Context, asked string) (string, error) {
 	return exact, nil
 }
 
-// unreadLinks says of which notes the links are not known; "" when all are.
+// graph returns what the notes say of each other as it is now. Reading them the first
+// time leaves much to be collected, as loading the index does.
+func (s *Server) graph(ctx context.Context) (*links.Graph, error) {
+	first := s.links.Peek() == nil
+	g, err := s.links.Graph(ctx)
+	if first && err == nil {
+		settle()
+	}
+	return g, err
+}
+
+// oldLinks says that the graph is not the newest; "" when it is.
+func oldLinks(g *links.Graph) string {
+	if g.Behind == "" {
+		return ""
+	}
+	return "Links, tags and properties are those of an earlier moment: " + strings.TrimSuffix(g.Behind, ".") + "."
+}
+
+// unreadLinks says of which notes the links are not known, and whether the others are
+// old; "" when all is known as it is now.
 func unreadLinks(g *links.Graph) string {
+	return strings.TrimSpace(oldLinks(g) + " " + unknownLinks(g))
+}
+
+func unknownLinks(g *links.Graph) string {
 	switch n := len(g.Unreadable); {
 	case n > 0 && g.Unlisted > 0:
 		return fmt.Sprintf("%d notes (%q is the first) cannot be read and %d folders or notes cannot be listed just now, so their links are not known: check permissions, or call again.", n, g.Unreadable[0], g.Unlisted)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"smart-connections-mcp/smartenv/links"
@@ -83,26 +82,26 @@ func (s *Server) ResolveLink(ctx context.Context, in LinkInput) (LinkOutput, err
 		}
 		from = exact
 	}
-	g, err := s.links.Graph(ctx)
+	g, err := s.graph(ctx)
 	if err != nil {
 		return LinkOutput{}, err
 	}
-	found, link := g.Find(in.Link, from), parseLink(in.Link)
+	found := g.Find(in.Link, from)
 	out := LinkOutput{Link: in.Link, Warning: unreadLinks(g)}
 	switch found.Target.Kind {
 	case links.ToNote, links.ToAttachment:
-		out.lead(g, found, link.Subpath)
+		out.lead(g, found)
 	case links.ToExcluded:
 		out.Note = "it leads into a folder that the exclusion settings of Smart Connections leave out, of which nothing is shown; the user can open it in Obsidian"
 	default:
-		out.Note = s.ledNowhere(ctx, link, from)
+		out.Note = s.ledNowhere(ctx, found, from)
 	}
 	return out, nil
 }
 
 // lead fills in where the link was found to lead.
-func (o *LinkOutput) lead(g *links.Graph, found links.Resolution, subpath string) {
-	to := found.Target
+func (o *LinkOutput) lead(g *links.Graph, found links.Resolution) {
+	to, subpath := found.Target, found.Subpath
 	o.Resolved, o.Path, o.Kind, o.MatchedBy = true, to.Path, string(to.Kind), string(found.MatchedBy)
 	var notes []string
 	if len(found.Candidates) > 1 {
@@ -132,32 +131,14 @@ func (o *LinkOutput) lead(g *links.Graph, found links.Resolution, subpath string
 }
 
 // ledNowhere says why a link was not resolved and what to try.
-func (s *Server) ledNowhere(ctx context.Context, link links.Link, from string) string {
-	if link.Target == "" {
+func (s *Server) ledNowhere(ctx context.Context, found links.Resolution, from string) string {
+	if found.Name == "" {
 		if from == "" {
 			return "it names a place within the note it stands in: pass that note as from"
 		}
 		return "it names no file"
 	}
-	return fmt.Sprintf("no note or attachment has this path, name or alias, and no note is linked under this text: %s", s.instead(ctx, link.Target))
-}
-
-// parseLink takes apart what links.Graph.Find takes.
-func parseLink(text string) links.Link {
-	text = strings.TrimSpace(text)
-	if rest, isURI := strings.CutPrefix(text, "note://"); isURI {
-		if path, err := url.PathUnescape(rest); err == nil {
-			text = path
-		}
-	}
-	for _, text := range []string{text, "[[" + text + "]]"} {
-		for _, l := range links.Scan("", text).Links {
-			if l.Raw == text {
-				return l
-			}
-		}
-	}
-	return links.Link{Target: text}
+	return fmt.Sprintf("no note or attachment has this path, name or alias, and no note is linked under this text: %s", s.instead(ctx, found.Name))
 }
 
 const linkInputSchema = `{

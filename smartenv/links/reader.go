@@ -188,7 +188,6 @@ func (r *reader) readNote(listed note.Listed, e *entry, at time.Time) (*entry, e
 	}
 	n := Scan(listed.Path, note.Decode(raw))
 	n.Path, n.Size, n.ModTime = listed.Path, listed.Size, listed.ModTime
-	n.detach()
 	age := at.Sub(n.ModTime)
 	return &entry{note: n, read: true, again: n.ModTime.IsZero() || -grain < age && age < grain, own: true}, nil
 }
@@ -212,30 +211,4 @@ func (r *reader) graph(entries []*entry, files *files, same bool) *Graph {
 		e.note, e.own = g.Notes[i], false
 	}
 	return g
-}
-
-// detach copies what a note says out of its text, which would otherwise stay in
-// memory for the sake of a few links.
-func (n *Note) detach() {
-	n.BadYAML = strings.Clone(n.BadYAML)
-	n.Links, n.Headings = slices.Clone(n.Links), slices.Clone(n.Headings)
-	for _, list := range [][]string{n.Aliases, n.Tags, n.BlockIDs} {
-		for i := range list {
-			list[i] = strings.Clone(list[i])
-		}
-	}
-	for i := range n.Headings {
-		n.Headings[i].Text = strings.Clone(n.Headings[i].Text)
-	}
-	for i := range n.Links {
-		l := &n.Links[i]
-		l.Raw, l.Property = strings.Clone(l.Raw), strings.Clone(l.Property)
-		for _, part := range []*string{&l.Target, &l.Subpath, &l.Text} {
-			if at := strings.Index(l.Raw, *part); at >= 0 {
-				*part = l.Raw[at : at+len(*part)]
-			} else {
-				*part = strings.Clone(*part)
-			}
-		}
-	}
 }

@@ -24,6 +24,8 @@ type Resolution struct {
 	Target     Target
 	MatchedBy  Match    // "" when nothing was found
 	Candidates []string // when several fit equally well: their paths, sorted, Target.Path among them
+
+	Name, Subpath string // of Find: what the text names, as Target and Subpath of a Link
 }
 
 // Resolve follows a link text as Obsidian does for a note at from ("" for none):
@@ -166,8 +168,10 @@ var unlinkable = func() (set [utf8.RuneSelf]bool) {
 // texts under which notes are linked are tried.
 func (g *Graph) Find(text, from string) Resolution {
 	text = strings.TrimSpace(text)
-	if links := Scan(from, text).Links; len(links) == 1 && links[0].Raw == text {
-		return g.search(links[0].Target, links[0].Subpath, from)
+	for _, l := range Scan(from, text).Links { // a picture may stand in the text of a link
+		if l.Raw == text {
+			return g.search(l.Target, l.Subpath, from)
+		}
 	}
 	if uri, ok := cutScheme(text); ok {
 		target, subpath, _ := strings.Cut(uri, "#")
@@ -204,6 +208,7 @@ func decode(s string) string {
 // search is Resolve, then by alias, then by link text.
 func (g *Graph) search(target, subpath, from string) Resolution {
 	r := g.Resolve(target, subpath, from)
+	r.Name, r.Subpath = target, subpath
 	if r.MatchedBy != "" || target == "" {
 		return r
 	}
@@ -215,7 +220,7 @@ func (g *Graph) search(target, subpath, from string) Resolution {
 		return r
 	}
 	i, _ := g.file(paths[0])
-	r = Resolution{Target: g.target(i, subpath, outlines{}), MatchedBy: match}
+	r.Target, r.MatchedBy = g.target(i, subpath, outlines{}), match
 	if len(paths) > 1 {
 		r.Candidates = slices.Sorted(slices.Values(paths))
 	}
