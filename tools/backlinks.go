@@ -148,9 +148,7 @@ func (o *BacklinksOutput) leave(g *links.Graph) {
 	lacks := map[*links.Link]links.MissingKind{}
 	for _, m := range g.Missing() {
 		for _, r := range m.Links {
-			if r.From.Path == o.Path {
-				lacks[r.Link] = m.Kind
-			}
+			lacks[r.Link] = m.Kind
 		}
 	}
 	closed := 0
