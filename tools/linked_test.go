@@ -251,6 +251,25 @@ func TestBrokenLinks(t *testing.T) {
 	}
 }
 
+// In a folder the order is that of the notes there, and equal ones go by name.
+func TestBrokenLinksOrder(t *testing.T) {
+	var notes []testNote
+	for i := range 7 {
+		notes = append(notes, testNote{path: fmt.Sprintf("F/%d.md", i), text: "[[Most]]"}, testNote{path: fmt.Sprintf("%d.md", i), text: "[[Zeta]]"})
+	}
+	notes = append(notes, testNote{path: "F/A.md", text: "[[Zeta]] [[Alpha]] [[Alpha]]"})
+	s := serverOf(t, notes)
+	in := defaultBroken()
+	in.MinReferences, in.Folder = 1, []string{"F"}
+	out, err := s.BrokenLinks(t.Context(), in)
+	got, _ := encode(out.Broken)
+	const want = `[{"target":"Most","kind":"note","notes":7,"references":7,"examples":["F/0.md:1","F/1.md:1","F/2.md:1","F/3.md:1","F/4.md:1"]},` +
+		`{"target":"Alpha","kind":"note","notes":1,"references":2,"examples":["F/A.md:1"]},{"target":"Zeta","kind":"note","notes":1,"references":1,"examples":["F/A.md:1"]}]`
+	if err != nil || string(got) != want {
+		t.Errorf("BrokenLinks = %s, %v; want %s", got, err, want)
+	}
+}
+
 func TestOrphans(t *testing.T) {
 	s := linkedVault(t)
 	for arguments, want := range map[string]string{
