@@ -58,7 +58,7 @@ func (s *Server) readNote(life, call context.Context, uri string) (*mcp.ReadReso
 	}
 	answer, err := s.answer(life, call, getNote(), arguments)
 	if err != nil {
-		return nil, s.protocolError(mcp.CodeResourceNotFound, err)
+		return nil, s.protocolError(jsonrpc.CodeInvalidParams, err)
 	}
 	return contents(uri, "text/markdown", answer.(NoteOutput).Text), nil
 }

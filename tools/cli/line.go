@@ -57,7 +57,9 @@ type Line struct {
 	Limit                   *int     // nil: the tool's default
 	MinScore                *float64 // nil: the tool's default
 	Scope                   string
-	Folders                 []string
+	Filters                 tools.Filters
+	Level                   string // related: what is compared
+	Unlinked                bool   // related: only notes that are not linked with it
 	Sample                  string
 	Seed                    uint64
 	Query                   string // the positional arguments, joined
@@ -121,10 +123,7 @@ func flags(c Command, line *Line) *flag.FlagSet {
 			line.MinScore = &value
 			return err
 		})
-		f.Func("folder", "only notes below this `FOLDER`; may be repeated", func(text string) error {
-			line.Folders = append(line.Folders, text)
-			return nil
-		})
+		filterFlags(f, &line.Filters)
 	case "verify":
 		f.StringVar(&line.Sample, "sample", "", "items to compare in each collection, `N` or all (default $SMART_VERIFY_SAMPLE, else 12)")
 		f.Uint64Var(&line.Seed, "seed", 0, "seed of the sample (default: from the clock; it is printed)")
@@ -136,17 +135,47 @@ func flags(c Command, line *Line) *flag.FlagSet {
 	case "demo":
 		f.BoolVar(&line.Serve, "serve", false, "speak MCP over the demo vault")
 	}
-	if c.Name == "search" {
+	switch c.Name {
+	case "search":
 		f.StringVar(&line.Scope, "scope", "auto", "what is ranked: auto, notes or blocks")
+	case "related":
+		f.StringVar(&line.Level, "level", "auto", "what is compared: auto, notes or blocks (section by section)")
+		f.BoolVar(&line.Unlinked, "unlinked", false, "only notes that neither link to it nor are linked by it")
 	}
 	return f
+}
+
+// filterFlags declares what narrows a ranking.
+func filterFlags(f *flag.FlagSet, in *tools.Filters) {
+	add := func(list *[]string) func(string) error {
+		return func(text string) error {
+			*list = append(*list, text)
+			return nil
+		}
+	}
+	f.Func("folder", "only notes below this `FOLDER`; may be repeated", add(&in.Folder))
+	f.Func("exclude-folder", "no notes below this `FOLDER`; may be repeated", add(&in.ExcludeFolder))
+	f.Func("tag", "only notes with this `TAG`, or one below it; may be repeated", add(&in.Tags))
+	f.Func("filter", "only notes whose property has this value, as `NAME=VALUE`; may be repeated", func(text string) error {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return errors.New("pass NAME=VALUE, such as status=open")
+		}
+		if in.Properties == nil {
+			in.Properties = map[string]any{}
+		}
+		in.Properties[name] = value
+		return nil
+	})
+	f.StringVar(&in.ModifiedAfter, "modified-after", "", "only notes changed on this `DATE` or later, such as 2026-01-31")
+	f.StringVar(&in.ModifiedBefore, "modified-before", "", "only notes changed before this `DATE`")
 }
 
 // SearchInput is the question that the line asks; what a subcommand has no flag
 // for keeps the default of the tool.
 func (l Line) SearchInput() tools.SearchInput {
 	in := tools.DefaultSearch(l.Query)
-	in.Folder = l.Folders
+	in.Filters = l.Filters
 	in.Scope = cmp.Or(l.Scope, in.Scope)
 	if l.Limit != nil {
 		in.Limit = *l.Limit
@@ -160,7 +189,8 @@ func (l Line) SearchInput() tools.SearchInput {
 // RelatedInput is the note whose neighbours the line asks for.
 func (l Line) RelatedInput() tools.RelatedInput {
 	in := tools.DefaultRelated(l.Query)
-	in.Folder = l.Folders
+	in.Filters = l.Filters
+	in.Level, in.UnlinkedOnly = cmp.Or(l.Level, in.Level), l.Unlinked
 	if l.Limit != nil {
 		in.Limit = *l.Limit
 	}

@@ -43,6 +43,9 @@ func Search(out io.Writer, answer tools.SearchOutput) {
 		if row.ExcerptMissing != "" {
 			fmt.Fprintf(out, "        (no excerpt: %s)\n", Clean(row.ExcerptMissing))
 		}
+		for _, more := range row.MoreSections {
+			fmt.Fprintf(out, "%.4f    also%s\n", more.Score, place(more.Section, more.Lines))
+		}
 	}
 	if answer.Reason != "" {
 		fmt.Fprintf(out, "no results: %s\n", Clean(answer.Reason))
@@ -62,7 +65,7 @@ func Related(out io.Writer, answer tools.RelatedOutput) {
 	footer(out, answer.Coverage, answer.ScopedOut, answer.Warning)
 }
 
-// footer says what was searched, what the folder hid, and what to mistrust.
+// footer says what was searched, what filters hid, and what to mistrust.
 func footer(out io.Writer, c tools.Coverage, hidden *tools.ScopedOut, warning string) {
 	fmt.Fprintf(out, "\nsearched %d note and %d block vectors", c.NotesSearched, c.BlocksSearched)
 	for _, part := range []struct {
@@ -75,7 +78,11 @@ func footer(out io.Writer, c tools.Coverage, hidden *tools.ScopedOut, warning st
 	}
 	fmt.Fprintln(out)
 	if hidden != nil && hidden.BestHidden != nil {
-		fmt.Fprintf(out, "outside the folder: %d notes, the best %.4f %s\n", hidden.NotesHidden, hidden.BestHidden.Score, Clean(hidden.BestHidden.Path))
+		left := 0
+		for _, n := range hidden.HiddenBy {
+			left += n
+		}
+		fmt.Fprintf(out, "left out by filters: %d notes, the best %.4f %s\n", left, hidden.BestHidden.Score, Clean(hidden.BestHidden.Path))
 	}
 	if warning != "" {
 		fmt.Fprintln(out, "warning:", Clean(warning))
