@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 
@@ -46,10 +47,9 @@ func (s *Server) resources(life context.Context, server *mcp.Server) {
 func (s *Server) readNote(life, call context.Context, uri string) (*mcp.ReadResourceResult, error) {
 	path := notePath(uri)
 	if _, err := s.vault.Resolve(path); err != nil { // a "%" that was meant as such
-		if raw := strings.TrimLeft(strings.TrimPrefix(uri, noteScheme), "/"); raw != path {
-			if _, err := s.vault.Resolve(raw); err == nil {
-				path = raw
-			}
+		raw := strings.TrimLeft(strings.TrimPrefix(uri, noteScheme), "/")
+		if _, err := s.vault.Resolve(raw); err == nil {
+			path = raw
 		}
 	}
 	arguments, err := json.Marshal(map[string]string{"path": path})
@@ -85,17 +85,21 @@ func noteURI(path string) string {
 	return noteScheme + strings.Join(segments, "/")
 }
 
-// asTemplate makes a URI of a note, as a client or person wrote it, one that the
-// template matches, which knows only what may stand in a URI.
-func asTemplate(uri string) string {
+// knownURI makes a URI, as a client or person wrote it, one that the SDK finds: it
+// matches only what may stand in a URI, and its own error for others is not always
+// JSON (go-sdk 1.8, ResourceNotFoundError).
+func knownURI(uri string) (string, error) {
 	path, ok := strings.CutPrefix(uri, noteScheme)
-	if !ok || !strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"<>\^{|}`+"`%", r) }) {
-		return uri
+	switch {
+	case uri == statusURI:
+		return uri, nil
+	case !ok || strings.Trim(path, "/ ") == "":
+		return "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("no resource at %q: pass %s or a note such as note://Garden/Roses.md", Visible(shorten(uri, 300)), statusURI)}
 	}
 	if _, err := url.PathUnescape(path); err == nil {
-		return noteURI(notePath(uri))
+		return noteURI(notePath(uri)), nil
 	}
-	return noteURI(path)
+	return noteURI(path), nil // a "%" that was meant as such
 }
 
 // protocolError makes an error of a method that knows no error results.

@@ -35,11 +35,13 @@ func TestBug61Resources(t *testing.T) {
 			t.Errorf("ReadResource(%q) = %+v, %v, want %q", uri, res, err, want)
 		}
 	}
-	for _, uri := range []string{"note://../etc/passwd", "note://%2e%2e/x.md", "note://.obsidian/app.json", "note://.smart-env/smart_env.json", "note:///etc/passwd", "note://gone.md", "note://", "vault://other", "note://\x00", "note://a\u202eb"} {
+	for _, uri := range []string{"note://../etc/passwd", "note://%2e%2e/x.md", "note://.obsidian/app.json", "note://.smart-env/smart_env.json", "note:///etc/passwd", "note://gone.md", "note://", "vault://other", "vault://\x00\u009b", "file:///\x7f", "", "note:///", "note://\x00", "note://a\u202eb"} {
 		if res, err := client.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri}); err == nil {
 			t.Errorf("ReadResource(%q) = %+v, want an error", uri, res.Contents[0])
 		} else if strings.Contains(err.Error(), s.vault.Root()) {
 			t.Errorf("ReadResource(%q) names the vault's place: %v", uri, err)
+		} else if err := client.Ping(t.Context(), nil); err != nil {
+			t.Fatalf("ReadResource(%q) ended the session: %v", uri, err)
 		}
 	}
 }

@@ -177,7 +177,9 @@ func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 		}()
 		if read, ok := req.(*mcp.ReadResourceRequest); ok && read.Params != nil {
-			read.Params.URI = asTemplate(read.Params.URI)
+			if read.Params.URI, err = knownURI(read.Params.URI); err != nil {
+				return nil, err
+			}
 		}
 		res, err = next(ctx, method, req)
 		if err != nil {

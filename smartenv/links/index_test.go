@@ -201,7 +201,7 @@ func TestIndexClosed(t *testing.T) {
 				t.Error("a closed note is known")
 			}
 			for _, text := range []string{"Secret", "[[Shut/Secret]]", "x", "Both"} {
-				if r := g.Find(text, "Shut/Secret.md"); strings.Contains(fmt.Sprint(r), "Shut") {
+				if r := g.Find(text, "Shut/Secret.md"); strings.Contains(fmt.Sprint(r.Target, r.Candidates), "Shut") {
 					t.Errorf("Find(%q) = %+v, which names what is closed", text, r)
 				}
 			}

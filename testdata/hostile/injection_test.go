@@ -90,7 +90,15 @@ func TestV7Answers(t *testing.T) {
 		{"related_notes", map[string]any{"path": path}, map[string][]string{inName: {"path"}}},
 		{"get_note", map[string]any{"path": path}, map[string][]string{inBody: {"text"}, inHeading: {"text"}, inMatter: {"text"}, inName: {"path"}}},
 		{"get_note", map[string]any{"path": path + "x"}, map[string][]string{inName: {"error"}}},
-		{"index_status", nil, map[string][]string{inName: {"folders{}"}}},
+		{"get_note", map[string]any{"path": path, "section": "no such"}, map[string][]string{inHeading: {"error"}, inName: {"error"}}},
+		{"get_note", map[string]any{"paths": []string{path}, "frontmatter": true}, map[string][]string{inBody: {"text"}, inHeading: {"text"}, inMatter: {"text"}, inName: {"path"}}},
+		{"related_notes", map[string]any{"path": path, "level": "blocks"}, map[string][]string{inHeading: {"own_section"}, inName: {"path"}}},
+		{"connection_graph", map[string]any{"path": "Plain.md", "min_score": -1}, map[string][]string{inHeading: {"section"}, inName: {"path"}}},
+		{"resolve_link", map[string]any{"link": slashpath.Base(path)}, map[string][]string{inName: {"link", "path"}}},
+		{"backlinks", map[string]any{"path": path, "include_outbound": true}, map[string][]string{inName: {"path"}}},
+		{"broken_links", map[string]any{"min_references": 1, "include_orphans": true}, map[string][]string{inName: {"orphans"}}},
+		{"search_health", map[string]any{"canary_path": path}, map[string][]string{inName: {"expected_path", "query"}}},
+		{"index_status", nil, map[string][]string{inName: {"first", "folders{}"}}},
 	} {
 		answer := g.ask(t, c.tool, c.arguments)
 		if at := strings.IndexFunc(answer.Text(), func(r rune) bool { return deceptive(r) || r == '\n' }); at >= 0 {

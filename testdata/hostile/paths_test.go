@@ -81,6 +81,14 @@ func checkScope(t *testing.T, asked, text string, notes map[string]string) {
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatal(err)
 	}
+	if asked == "" { // the notes at the top
+		for _, r := range append(got.Results, got.Related...) {
+			if notes[r.Path] == "" || strings.Contains(r.Path, "/") {
+				t.Errorf("folder %q finds %q", asked, r.Path)
+			}
+		}
+		return
+	}
 	root := strings.Trim(asked, `./\ `) == ""
 	if len(got.Folder) == 0 && !root || len(got.Folder) > 0 && !slices.Contains([]string{"Folder", "Folder/Sub", "Proj", "Project"}, got.Folder[0]) {
 		t.Errorf("folder %.60q is taken for %q", asked, got.Folder)

@@ -107,7 +107,7 @@ func hostileCall(r *rand.Rand, dir string) (tool string, arguments map[string]an
 		arguments["path"] = path()
 	case "resolve_link":
 		arguments["link"] = some("%s", "[[%s]]", "![[%s#x|y]]", "[t](<%s>)", "note://%s")
-		arguments["link"] = strings.ReplaceAll(arguments["link"].(string), "%s", path())
+		arguments["link"] = strings.ReplaceAll(arguments["link"].(string), "%s", junk())
 		if r.IntN(3) == 0 {
 			arguments["from"] = path()
 		}

@@ -128,7 +128,7 @@ func TestInputs(t *testing.T) {
 		t.Errorf("inputs of %+v, %v are not the defaults", plain, err)
 	}
 	set, err := Parse(command, strings.Fields("roses --limit 0 --min-score 0 --scope blocks --folder A"), &bytes.Buffer{})
-	want := tools.SearchInput{Query: "roses", Scope: "blocks", Filters: tools.Filters{Folder: []string{"A"}}, IncludeText: true}
+	want := tools.SearchInput{Query: "roses", Scope: "blocks", Filters: tools.Filters{Folder: []string{"A"}}, SectionsPerNote: 1, IncludeText: true}
 	if err != nil || !reflect.DeepEqual(set.SearchInput(), want) {
 		t.Errorf("SearchInput of %+v = %+v, %v, want %+v", set, set.SearchInput(), err, want)
 	}

@@ -1,8 +1,10 @@
 package stdio
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -279,3 +282,27 @@ func TestPanicsUnderTheSDK(t *testing.T) {
 type panickingWriter struct{}
 
 func (panickingWriter) Write([]byte) (int, error) { panic("writer") }
+
+// An answer that is no JSON is an internal error for its call, and not the end.
+func TestUnencodableAnswer(t *testing.T) {
+	in, feed := io.Pipe()
+	receive, out := io.Pipe()
+	c, err := (&Transport{In: in, Out: out}).Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	go feed.Write([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n"))
+	msg, err := c.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := &jsonrpc.Response{ID: msg.(*jsonrpc.Request).ID, Error: &jsonrpc.Error{Code: -32002, Message: "x", Data: json.RawMessage(`{"uri":"\x00"}`)}}
+	if err := c.Write(t.Context(), bad); err != nil {
+		t.Errorf("Write = %v, want an answer", err)
+	}
+	line, err := bufio.NewReader(receive).ReadString('\n')
+	if got := line; err != nil || !strings.Contains(got, `"id":1`) || !strings.Contains(got, "cannot be encoded") {
+		t.Errorf("written %q, want an internal error for call 1", got)
+	}
+	feed.Close()
+}

@@ -301,6 +301,10 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) (err error) {
 		msg = withCode(resp)
 	}
 	data, err := jsonrpc.EncodeMessage(msg)
+	if err != nil && isResponse { // the error would end the session; the call gets an answer all the same
+		c.log.Error("encoding an answer", "err", err)
+		data, err = jsonrpc.EncodeMessage(unencodable(resp.ID))
+	}
 	if err != nil {
 		return fmt.Errorf("encoding a message: %w", err)
 	}
@@ -312,6 +316,11 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) (err error) {
 	}
 	c.out.put(append(data, '\n'))
 	return nil
+}
+
+// unencodable answers a call whose true answer is no JSON.
+func unencodable(id jsonrpc.ID) *jsonrpc.Response {
+	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error: the answer cannot be encoded: this is a bug; other calls still work"}}
 }
 
 // settle forgets a call, and reports whether the client has cancelled it. The
