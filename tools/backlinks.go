@@ -58,7 +58,7 @@ func backlinks() tool {
 	return tool{
 		name:        "backlinks",
 		title:       "List backlinks",
-		description: `Lists the links to a note or attachment of the Obsidian vault. Use it to see what refers to it. count leaves out links in_code.`,
+		description: `Lists the links to a note or attachment of the vault, with line and text. Use it to see what refers to it; include_outbound adds links_to and unresolved. count leaves out links in_code.`,
 		input:       backlinksInputSchema,
 		output:      backlinksOutputSchema,
 		arguments:   []string{"path", "include_outbound", "limit"},

@@ -55,7 +55,7 @@ func brokenLinks() tool {
 	return tool{
 		name:        "broken_links",
 		title:       "Find broken links",
-		description: `Lists missing targets of links in the Obsidian vault, named by min_references notes or more (total: by any). Use it to check links. Orphans: notes without links. folder: where the links stand.`,
+		description: `Lists link targets of the vault that do not exist, those that most notes name first. Use it to check links; if min_references (distinct notes) hides all, pass 1. include_orphans: notes without links either way. folder: where the links stand.`,
 		input:       brokenInputSchema,
 		output:      brokenOutputSchema,
 		arguments:   []string{"min_references", "limit", "kinds", "include_orphans", "folder"},

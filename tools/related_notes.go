@@ -63,9 +63,9 @@ func relatedNotes() tool {
 	return tool{
 		name:  "related_notes",
 		title: "Find related notes",
-		description: `Finds notes nearest in meaning to one note of the vault (mode: semantic). Use it for context, duplicates or missing links (unlinked_only); for a question search_notes.
+		description: `Finds notes nearest in meaning to one note of the vault (mode: semantic). Use it for context, duplicates or missing links (unlinked_only); for a question use search_notes.
 
-level auto: the note with notes and sections; notes: with notes; blocks: its sections with theirs. As search_notes; section is the other note's, own_section this one's nearest, pair_score their cosine; boilerplate: in 3 notes or more.`,
+level auto: the note against notes and sections; notes: against notes; blocks: section against section. Fields and filters as in search_notes. For a block match own_section is this note's nearest passage, pair_score their cosine; boilerplate: the same text stands in 3 notes or more.`,
 		input:     relatedInputSchema,
 		output:    relatedOutputSchema,
 		arguments: append([]string{"path", "limit", "min_score", "level", "unlinked_only"}, filterArguments[:]...),

@@ -42,7 +42,7 @@ func resolveLink() tool {
 	return tool{
 		name:        "resolve_link",
 		title:       "Resolve a link",
-		description: `Tells which file of the Obsidian vault a link, name or alias means. Use it before get_note; not to search. note says what is wrong.`,
+		description: `Tells which file of the vault a link ([[Note#Heading|text]]), name, alias or path means, as Obsidian does. Use it for a note the user names; to search use search_notes. matched_by: how it fits; candidates fit as well; note: why nothing does.`,
 		input:       linkInputSchema,
 		output:      linkOutputSchema,
 		arguments:   []string{"link", "from"},
