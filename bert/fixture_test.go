@@ -16,6 +16,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"smart-connections-mcp/simd"
+	"smart-connections-mcp/weights/builtin"
 )
 
 func TestMain(m *testing.M) {
@@ -23,7 +24,22 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
-	os.Exit(m.Run())
+	os.Exit(run(m))
+}
+
+// run runs the tests with the built-in model in a folder of its own.
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "mini-2l-128")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		err = os.CopyFS(dir, builtin.FS())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	fixtures[1].model = dir
+	return m.Run()
 }
 
 // fixture is one model with the goldens that transformers.js and onnxruntime
@@ -37,7 +53,8 @@ type fixture struct {
 
 var fixtures = []fixture{
 	{"tiny-bert-48", "../testdata/models/tiny-bert-48", "../testdata/golden/embedding", true},
-	{"mini-2l-128", "../weights/builtin", "../testdata/golden/embedding", true},
+	{"mini-2l-128", "", // unpacked by TestMain
+		"../testdata/golden/embedding", true},
 	{"synth-bge-micro-3l", "../../shared/models/synth-bge-micro-3l", "../../shared/golden/embedding", false},
 	{"all-MiniLM-L6-v2", "../../shared/models/all-MiniLM-L6-v2", "../../shared/golden/embedding", false},
 }

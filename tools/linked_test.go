@@ -313,6 +313,7 @@ func TestLinksOfUnreadableNotes(t *testing.T) {
 	for want, g := range map[string]*links.Graph{
 		"": {}, `2 notes ("a.md" is the first) cannot be read just now, so`: {Unreadable: []string{"a.md", "b.md"}},
 		"3 folders or notes cannot be listed just now": {Unlisted: 3}, "cannot be read and 3 folders or notes cannot be listed": {Unlisted: 3, Unreadable: []string{"a.md"}},
+		"are those of an earlier moment: the disk is away. 3 folders": {Unlisted: 3, Behind: "the disk is away"},
 	} {
 		if got := unreadLinks(g); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("unreadLinks(%v) = %q, want %q", g, got, want)

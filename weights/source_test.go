@@ -17,7 +17,7 @@ func TestOrder(t *testing.T) {
 	s := h.source(t)
 
 	path := s
-	path.ModelPath = "builtin"
+	path.ModelPath = unpacked(t)
 	if m, err := path.Load(t.Context(), testModel); err != nil || m.Name != testModel || m.Config.Hidden != 128 {
 		t.Errorf("with ModelPath: Load = %s, %d dims, %v, want the folder's model under the name asked for", m.Name, m.Config.Hidden, err)
 	}

@@ -106,10 +106,7 @@ type rank struct {
 }
 
 func (r rank) less(s rank) bool {
-	switch {
-	case r.partial != s.partial:
-		return s.partial
-	case r.folders != s.folders:
+	if r.folders != s.folders { // the file at exactly the path named lies in the fewest
 		return r.folders < s.folders
 	}
 	return !r.elsewhere && s.elsewhere

@@ -298,7 +298,7 @@ func TestUnencodableAnswer(t *testing.T) {
 	}
 	bad := &jsonrpc.Response{ID: msg.(*jsonrpc.Request).ID, Error: &jsonrpc.Error{Code: -32002, Message: "x", Data: json.RawMessage(`{"uri":"\x00"}`)}}
 	if err := c.Write(t.Context(), bad); err != nil {
-		t.Errorf("Write = %v, want an answer", err)
+		t.Fatalf("Write = %v, want an answer", err)
 	}
 	line, err := bufio.NewReader(receive).ReadString('\n')
 	if got := line; err != nil || !strings.Contains(got, `"id":1`) || !strings.Contains(got, "cannot be encoded") {
