@@ -154,3 +154,37 @@ func mustSnapshot(t *testing.T, s *Server) *smartenv.Snapshot {
 	}
 	return snap
 }
+
+// Bugs 42, 46: a note whose properties are no YAML, or a bomb of it, is found and read
+// all the same, and is counted and named.
+func TestBug42BadProperties(t *testing.T) {
+	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\n"
+	for c := 'b'; c <= 'i'; c++ {
+		bomb += fmt.Sprintf("%c: &%c [*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c]\n", c, c, c-1, c-1, c-1, c-1, c-1, c-1, c-1, c-1, c-1)
+	}
+	s := serverOf(t, append(vaultNotes(),
+		testNote{path: "Bad.md", text: "---\ntags: [unclosed\nstatus: open\n---\n# Bad\n" + para("Pay the invoice", 240) + " [[Roses]]\n"},
+		testNote{path: "Bomb.md", text: "---\n" + bomb + "---\n# Bomb\n" + para("Pay the tax", 240) + "\n"}))
+	status, err := s.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := status.Links.BadProperties
+	if bad.Count != 2 || !strings.HasPrefix(bad.First[0], "Bad.md: line ") || !strings.Contains(bad.First[1], "Bomb.md: line ") {
+		t.Errorf("bad_properties = %+v, want both notes with a line", bad)
+	}
+	if !slices.ContainsFunc(status.Warnings, func(w string) bool { return strings.Contains(w, "properties of 2 notes") }) {
+		t.Errorf("warnings = %q, want one about the properties", status.Warnings)
+	}
+	for query, want := range map[string]string{"invoice": "Bad.md", "tax": "Bomb.md"} {
+		if out, err := s.Search(t.Context(), DefaultSearch(query)); err != nil || len(out.Results) == 0 || out.Results[0].Path != want {
+			t.Errorf("Search(%s) = %+v, %v, want %s", query, out.Results, err, want)
+		}
+		if out, err := s.Note(t.Context(), DefaultNote(want)); err != nil || !strings.HasPrefix(out.Text, "---\n") {
+			t.Errorf("Note(%s) = %.20q, %v", want, out.Text, err)
+		}
+	}
+	if out, err := s.Backlinks(t.Context(), defaultBacklinks("Garden/Roses.md")); err != nil || out.Count != 1 {
+		t.Errorf("Backlinks = %+v, %v, want the link of the note with bad properties", out, err)
+	}
+}
