@@ -39,7 +39,7 @@ func (s *Server) graph(ctx context.Context) (*links.Graph, error) {
 	first := s.links.Peek() == nil
 	g, err := s.links.Graph(ctx)
 	if first && err == nil {
-		settle()
+		go settle() // nobody need wait for it
 	}
 	return g, err
 }
