@@ -39,7 +39,10 @@ func (s *Server) graph(ctx context.Context) (*links.Graph, error) {
 	first := s.links.Peek() == nil
 	g, err := s.links.Graph(ctx)
 	if first && err == nil {
-		go settle() // nobody need wait for it
+		go func() { // nobody need wait for it
+			defer s.recovered()
+			settle()
+		}()
 	}
 	return g, err
 }
