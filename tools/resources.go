@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/url"
 	"strings"
 
@@ -94,7 +93,7 @@ func knownURI(uri string) (string, error) {
 	case uri == statusURI:
 		return uri, nil
 	case !ok || strings.Trim(path, "/ ") == "":
-		return "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("no resource at %q: pass %s or a note such as note://Garden/Roses.md", Visible(shorten(uri, 300)), statusURI)}
+		return "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "no such resource: pass " + statusURI + " or a note such as note://Garden/Roses.md"} // and not where files may lie on the host
 	}
 	if _, err := url.PathUnescape(path); err == nil {
 		return noteURI(notePath(uri)), nil
