@@ -145,19 +145,12 @@ func (o *BacklinksOutput) leave(g *links.Graph) {
 		}
 		return
 	}
-	lacks := map[*links.Link]links.MissingKind{}
-	for _, m := range g.Missing() {
-		for _, r := range m.Links {
-			lacks[r.Link] = m.Kind
-		}
-	}
 	closed := 0
 	for i := range n.Links {
 		l := &n.Links[i]
 		row := outbound{Path: l.To.Path, Kind: string(l.To.Kind), Line: l.Line, Link: shorten(l.Raw, maxShown), Property: shorten(l.Property, maxShown), Embed: l.Embed, InCode: l.Code}
-		lack, lacking := lacks[l]
-		switch {
-		case lacking:
+		switch lack := l.Missing(); {
+		case lack != "" && !l.Code:
 			row.Kind = string(lack)
 			o.Unresolved = append(o.Unresolved, row)
 		case l.To.Kind == links.ToExcluded:
@@ -180,17 +173,13 @@ func (o *BacklinksOutput) warn(sentence string) {
 func (o *BacklinksOutput) fit(limit int) {
 	whole := *o
 	longest := max(len(o.Backlinks), len(o.LinksTo), len(o.Unresolved))
-	keep := func(k int) int {
+	fitRows(min(limit, longest), func(k int) int {
 		o.Backlinks, o.LinksTo, o.Unresolved = atMost(whole.Backlinks, k), atMost(whole.LinksTo, k), atMost(whole.Unresolved, k)
 		if k < longest {
 			o.Truncated, o.NextStep = true, moreLinks(k, limit, longest, "count and notes count all links to it")
 		}
 		return size(o)
-	}
-	limit = min(limit, longest)
-	if keep(limit) > maxAnswer {
-		keep(rowsThatFit(limit, keep))
-	}
+	})
 }
 
 const backlinksInputSchema = `{

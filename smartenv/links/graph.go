@@ -174,6 +174,12 @@ func (g *Graph) Missing() []Missing {
 	return missing
 }
 
+// Missing is the kind of what the link lacks; "" when nothing.
+func (l *Link) Missing() MissingKind {
+	kind, _ := l.missing("") // only the name depends on where the link stands
+	return kind
+}
+
 // missing says what a link of the note at path lacks, "" when nothing, under a name
 // that is the same for all links that lack the same.
 func (l *Link) missing(path string) (kind MissingKind, name string) {
