@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"smart-connections-mcp/smartenv/links"
 	"smart-connections-mcp/smartenv/note"
 )
 
@@ -82,7 +83,7 @@ func (o *outline) section(asked string) (span, error) {
 		return o.blockID(id)
 	}
 	headings := o.headings()
-	title, parts := plain(bare), pathParts(bare)
+	title, parts := links.PlainHeading(bare), pathParts(bare)
 	for _, fits := range []func(h heading) bool{
 		func(h heading) bool { return h.title == bare },
 		func(h heading) bool { return h.plain == title && title != "" },
@@ -151,7 +152,7 @@ func (o *outline) headings() []heading {
 		if !ok {
 			continue
 		}
-		h := heading{span: o.spanOf(b), title: title, plain: plain(title)}
+		h := heading{span: o.spanOf(b), title: title, plain: links.PlainHeading(title)}
 		for len(open) > 0 && open[len(open)-1].last < h.first {
 			open = open[:len(open)-1]
 		}
@@ -172,21 +173,10 @@ func headingOf(line string) (title string, ok bool) {
 	return title, marks > 0 && marks <= 6 && title != "" && len(title) < len(rest)
 }
 
-// plain is a heading as Obsidian compares it with what a link names: punctuation
-// counts as a blank, and case does not matter.
-func plain(title string) string {
-	return folded(strings.Map(func(r rune) rune {
-		if strings.ContainsRune("!\"#$%&()*+,.:;<=>?@^`{|}~/[]\\", r) {
-			return ' '
-		}
-		return r
-	}, title))
-}
-
 // pathParts takes "A#B" apart.
 func pathParts(asked string) (parts []string) {
 	for part := range strings.SplitSeq(asked, "#") {
-		if part = plain(part); part != "" {
+		if part = links.PlainHeading(part); part != "" {
 			parts = append(parts, part)
 		}
 	}

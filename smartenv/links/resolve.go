@@ -102,7 +102,7 @@ type outline struct {
 func newOutline(n *Note) *outline {
 	o := &outline{n, make([]string, len(n.Headings)), make(map[string]int, len(n.Headings))}
 	for i := len(n.Headings) - 1; i >= 0; i-- {
-		o.names[i] = step(n.Headings[i].Text)
+		o.names[i] = PlainHeading(n.Headings[i].Text)
 		o.first[o.names[i]] = i
 	}
 	return o
@@ -134,19 +134,19 @@ func (o *outline) find(subpath string) (line int, ok bool) {
 	return o.note.Headings[i].Line, true
 }
 
-// steps are the headings that a subpath names, each as step has it.
+// steps are the headings that a subpath names, each as PlainHeading has it.
 func steps(subpath string) (names []string) {
 	for name := range strings.SplitSeq(subpath, "#") {
 		if name != "" {
-			names = append(names, step(name))
+			names = append(names, PlainHeading(name))
 		}
 	}
 	return names
 }
 
-// step makes equal what Obsidian takes for the same heading: it sets blanks for
-// punctuation, which a link cannot hold, and counts several as one.
-func step(heading string) string {
+// PlainHeading makes equal what Obsidian takes for the same heading: it sets blanks for
+// punctuation, which a link cannot hold, and counts several as one. Case does not matter.
+func PlainHeading(heading string) string {
 	spaced := strings.Map(func(r rune) rune {
 		if r < utf8.RuneSelf && unlinkable[r] {
 			return ' '
