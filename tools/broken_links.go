@@ -10,6 +10,7 @@ import (
 
 	"smart-connections-mcp/smartenv"
 	"smart-connections-mcp/smartenv/links"
+	"smart-connections-mcp/smartenv/search"
 )
 
 const (
@@ -172,9 +173,7 @@ func (s *Server) linkedFolders(g *links.Graph, names []string) ([]string, error)
 // below says whether a note lies below one of the folders, of which none means all,
 // and "" the root alone.
 func below(notePath string, folders []string) bool {
-	return len(folders) == 0 || slices.ContainsFunc(folders, func(f string) bool {
-		return f == "" && !strings.Contains(notePath, "/") || f != "" && strings.HasPrefix(notePath, f+"/")
-	})
+	return len(folders) == 0 || search.Within(notePath, folders)
 }
 
 // emptyReason says why nothing is listed, few being the targets with too few
@@ -200,17 +199,13 @@ func (o *BrokenOutput) emptyReason(in BrokenInput, scoped bool, few int) string 
 func (o *BrokenOutput) fit(limit int) {
 	whole := *o
 	longest := max(len(o.Broken), len(o.Orphans))
-	keep := func(k int) int {
+	fitRows(min(limit, longest), func(k int) int {
 		o.Broken, o.Orphans = atMost(whole.Broken, k), atMost(whole.Orphans, k)
 		if k < longest {
 			o.Truncated, o.NextStep = true, moreLinks(k, limit, longest, "pass folder, kinds or a higher min_references to see others")
 		}
 		return size(o)
-	}
-	limit = min(limit, longest)
-	if keep(limit) > maxAnswer {
-		keep(rowsThatFit(limit, keep))
-	}
+	})
 }
 
 const brokenInputSchema = `{

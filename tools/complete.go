@@ -55,14 +55,21 @@ func (s *Server) visible(ctx context.Context) ([]string, error) {
 		}
 		return paths, nil
 	}
+	return s.onDisk(ctx)
+}
+
+// onDisk are the paths of the notes that stand in the vault now, without those of
+// which nothing may be told.
+func (s *Server) onDisk(ctx context.Context) ([]string, error) {
 	listed, _, err := s.vault.ListStat(ctx)
 	if err != nil {
 		return nil, err
 	}
 	closed := s.index.Settings().Closer()
-	for _, l := range listed {
-		if !closed(l.Path) {
-			paths = append(paths, l.Path)
+	paths := make([]string, 0, len(listed))
+	for i := range listed {
+		if !closed(listed[i].Path) {
+			paths = append(paths, listed[i].Path)
 		}
 	}
 	return paths, nil

@@ -314,16 +314,14 @@ func sentence(err error) string { return strings.TrimSuffix(err.Error(), ".") + 
 
 // fit leaves out rows from the end until the answer is at most maxAnswer bytes.
 func (o *ConnectionsOutput) fit() {
-	if size(o) <= maxAnswer {
-		return
-	}
 	whole := o.Connections
-	keep := func(k int) int {
-		o.Connections, o.Truncated = whole[:k], true
-		o.NextStep = fmt.Sprintf("rows %d to %d were left out to keep the answer under %d bytes: pass a lower depth or max_per_level", k+1, len(whole), maxAnswer)
+	fitRows(len(whole), func(k int) int {
+		if k < len(whole) {
+			o.Connections, o.Truncated = whole[:k], true
+			o.NextStep = fmt.Sprintf("rows %d to %d were left out to keep the answer under %d bytes: pass a lower depth or max_per_level", k+1, len(whole), maxAnswer)
+		}
 		return size(o)
-	}
-	keep(rowsThatFit(len(whole), keep))
+	})
 }
 
 const connectionsInputSchema = `{

@@ -37,28 +37,32 @@ func (o *SearchOutput) fit() {
 		sections = sections || bare[i].MoreSections != nil
 		bare[i].MoreSections = nil
 	}
-	keep := func(k int) int {
+	fitRows(len(bare), func(k int) int {
 		o.Results, o.NextStep = bare[:k], leftOut(k, len(bare))
 		if sections {
 			o.NextStep = "further sections were left out; " + o.NextStep
 		}
 		return size(o)
-	}
-	keep(rowsThatFit(len(bare), keep))
+	})
 }
 
 // fit leaves out rows from the end until the answer is at most maxAnswer bytes.
 func (o *RelatedOutput) fit() {
-	if size(o) <= maxAnswer {
-		return
-	}
 	whole := o.Related
-	o.Truncated = true
-	kept := rowsThatFit(len(whole), func(k int) int {
-		o.Related, o.NextStep = whole[:k], leftOut(k, len(whole))
+	fitRows(len(whole), func(k int) int {
+		if k < len(whole) {
+			o.Related, o.Truncated, o.NextStep = whole[:k], true, leftOut(k, len(whole))
+		}
 		return size(o)
 	})
-	o.Related, o.NextStep = whole[:kept], leftOut(kept, len(whole))
+}
+
+// fitRows calls keep, which reduces an answer to k rows and returns its size, at last
+// with the greatest k up to n for which that is at most maxAnswer, or with 0.
+func fitRows(n int, keep func(k int) int) {
+	if keep(n) > maxAnswer {
+		keep(rowsThatFit(n, keep))
+	}
 }
 
 // rowsThatFit returns the greatest k up to n for which size(k) is at most

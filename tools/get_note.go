@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"strings"
 	"unicode/utf8"
 
@@ -133,7 +132,7 @@ func (s *Server) note(ctx context.Context, in NoteInput, room int) (out NoteOutp
 	if err != nil {
 		return out, 0, s.fileError(ctx, exact, err)
 	}
-	if !strings.EqualFold(path.Ext(exact), ".md") && strings.ContainsRune(raw, 0) {
+	if !isNote(exact) && strings.ContainsRune(raw, 0) {
 		return out, 0, fmt.Errorf("%q is not a text file: pass the path of a note", exact)
 	}
 	out = NoteOutput{Path: exact, Text: note.Decode(raw)}

@@ -27,14 +27,7 @@ func (s *Server) instead(ctx context.Context, asked string) string {
 	ctx, cancel := context.WithTimeout(ctx, listingTime)
 	defer cancel()
 	var near []string
-	if notes, _, err := s.vault.ListStat(ctx); err == nil {
-		closed := s.index.Settings().Closer()
-		paths := make([]string, 0, len(notes))
-		for i := range notes {
-			if !closed(notes[i].Path) {
-				paths = append(paths, notes[i].Path)
-			}
-		}
+	if paths, err := s.onDisk(ctx); err == nil {
 		near = nearestNotes(paths, asked)
 	}
 	if len(near) == 0 {

@@ -164,16 +164,13 @@ func unit(vector []float64, m smartenv.Model) ([]float32, error) {
 
 // fit leaves out items from the end until the answer is at most maxAnswer bytes.
 func (o *VectorOutput) fit() {
-	if size(o) <= maxAnswer {
-		return
-	}
 	whole := o.Items
-	o.Truncated = true
-	kept := rowsThatFit(len(whole), func(k int) int {
-		o.Items, o.NextStep = whole[:k], leftOut(k, len(whole))
+	fitRows(len(whole), func(k int) int {
+		if k < len(whole) {
+			o.Items, o.Truncated, o.NextStep = whole[:k], true, leftOut(k, len(whole))
+		}
 		return size(o)
 	})
-	o.Items, o.NextStep = whole[:kept], leftOut(kept, len(whole))
 }
 
 const vectorInputSchema = `{

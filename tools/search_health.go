@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"time"
 	"unicode"
 
 	"smart-connections-mcp/smartenv"
@@ -124,7 +123,9 @@ func (s *Server) Health(ctx context.Context, canary string) (HealthOutput, error
 		out.Probes = append(out.Probes, probe)
 	}
 	out.ProbesRun, out.Mode = len(out.Probes), "semantic"
-	s.agreement(ctx, snap, &out)
+	var finding string
+	out.Agreement, finding = s.proved(snap.Model) // each probe has waited for it
+	out.Warning = strings.TrimSpace(finding + " " + out.Warning)
 	out.judge()
 	return out, nil
 }
@@ -190,24 +191,6 @@ func (s *Server) probe(ctx context.Context, snap *smartenv.Snapshot, source *sma
 		p.Reason = fmt.Sprintf("more than %d notes are nearer to its title", probeDepth)
 	}
 	return p, answer, nil
-}
-
-// agreement waits for the proof of the model, which the first probe has begun.
-func (s *Server) agreement(ctx context.Context, snap *smartenv.Snapshot, out *HealthOutput) {
-	for range 5 {
-		s.proofs.mu.Lock()
-		p := s.proofs.current
-		s.proofs.mu.Unlock()
-		if p != nil && !p.ended() {
-			p.wait(ctx)
-		}
-		var finding string
-		if out.Agreement, finding = s.proved(snap.Model); out.Agreement.Verdict != proofPending || ctx.Err() != nil {
-			out.Warning = strings.TrimSpace(finding + " " + out.Warning)
-			return
-		}
-		time.Sleep(10 * time.Millisecond) // another model's proof has been replaced
-	}
 }
 
 // judge draws the conclusion.
