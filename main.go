@@ -47,10 +47,10 @@ const (
 )
 
 func main() {
+	out, log := os.Stdout, cli.NewLossy(os.Stderr)
+	os.Stdout = os.Stderr          // at once: where the protocol is spoken, nothing else may print
 	signal.Ignore(syscall.SIGPIPE) // a write then fails, and what is temporary is removed
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	out, log := os.Stdout, cli.NewLossy(os.Stderr)
-	os.Stdout = os.Stderr // where the protocol is spoken, nothing else may print
 	code := run(ctx, os.Args[1:], streams{os.Stdin, out, log}, os.Getenv)
 	stop()
 	log.Close()
