@@ -339,6 +339,7 @@ func (s *Server) compute(ctx context.Context, work func() error) error {
 	select {
 	case s.cpu <- struct{}{}:
 		defer func() { <-s.cpu }()
+		runtime.Gosched() // lets what is read meanwhile, and what is answered at once, go first
 		return work()
 	case <-ctx.Done():
 		return ctx.Err()
